@@ -1,0 +1,230 @@
+"""
+Everything that outlives a `fire`: one thread with an event loop of its own.
+
+Here run the hooks nobody waits for, the endings of processes whose time is up, and whole events that are
+fired from synchronous code. The host's own loop may end at any time without harm to any of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import concurrent.futures
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Coroutine, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from hookline.fold import find_warnings
+from hookline.hook import Hook, Settings
+from hookline.outcome import Failure, Run
+from hookline.process.child import Child, Status
+from hookline.process.ending import end_child, kill_child
+from hookline.runners.base import Payload, Runner
+
+T = TypeVar("T")
+logger = logging.getLogger("hookline")
+
+_MOST_KEPT_RESULTS = 1000
+_CLOSED = "the engine is closed"
+_FULL = "too many hooks are waiting (settings.max_queued_hooks)"
+
+
+class ClosedError(RuntimeError):
+    """The thread takes no more work."""
+
+
+@dataclass(slots=True)
+class Flight:
+    """A run under way that nobody waits for, and the event it belongs to."""
+
+    run: Run
+    payload: Payload
+    task: asyncio.Task[Any] | None = None
+
+    def belongs_to(self, session_id: str, agent_id: str | None, scopes: Iterable[str]) -> bool:
+        """Whether a drain of this session (and agent) and these scopes waits for it: only async hooks."""
+        event = self.payload.event
+        is_of_agent = agent_id is None or event.agent.id == agent_id
+        is_of_scope = event.type.scope in scopes and not event.type.background
+        return (
+            self.run.hook.execution.mode == "async" and event.session_id == session_id and is_of_agent and is_of_scope
+        )
+
+
+class Background:
+    """
+    The thread, the runs in flight on it, and the processes being ended.
+
+    Started with the first thing to do. May be used from any thread.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.RLock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._slots: asyncio.Semaphore | None = None
+        self._flights: dict[str, Flight] = {}
+        self._finished: OrderedDict[str, Run] = OrderedDict()
+        self._endings: dict[Child, tuple[str, concurrent.futures.Future[Status]]] = {}
+        self._is_closing = False
+        self._is_stopped = False
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether no new hook may be started any more."""
+        return self._is_closing
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Run a coroutine on the thread; raises `ClosedError` when the thread has been stopped."""
+        with self._lock:
+            if self._is_stopped:
+                work.close()
+                raise ClosedError(_CLOSED)
+            if self._loop is None:
+                self._loop = self._start_thread()
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def start(self, hook: Hook, payload: Payload, runner: Runner) -> Run:
+        """Start a hook that nobody waits for, or skip it visibly when too many are waiting already."""
+        flight = Flight(run=Run(hook=hook, status="queued"), payload=payload)
+        with self._lock:
+            most = self._settings.max_queued_hooks + self._settings.max_parallel_hooks
+            reason = _CLOSED if self._is_closing else _FULL if len(self._flights) >= most else None
+            if reason is not None:
+                return replace(flight.run, status="skipped", reason=reason, notes=(f"skipped: {reason}",))
+            self._flights[flight.run.id] = flight
+            self.submit(self._fly(flight, runner))
+        return flight.run
+
+    def adopt(self, child: Child, run_id: str) -> None:
+        """See to the end of a child, without making anybody wait."""
+        try:
+            with self._lock:
+                self._endings[child] = (run_id, self.submit(self._end(child)))
+        except ClosedError:
+            with self._lock:
+                self._endings.pop(child, None)
+            kill_child(child)
+
+    @property
+    def is_started(self) -> bool:
+        """Whether there has been anything to do yet."""
+        return self._thread is not None
+
+    async def wait_for(self, runs: Sequence[Run]) -> tuple[Run, ...]:
+        """Wait for the queued runs among these and for the ends of all their processes; returns how they ended."""
+        queued = {run.id for run in runs if run.status == "queued"}
+        await self._wait([flight for flight in self._snapshot() if flight.run.id in queued], None)
+        return tuple([await self._add_ending(self._finished.get(run.id, run)) for run in runs])
+
+    async def _add_ending(self, run: Run) -> Run:
+        with self._lock:
+            future = next((future for run_id, future in self._endings.values() if run_id == run.id), None)
+        if future is None:
+            return run
+        status = await asyncio.wrap_future(future)
+        return replace(run, signal=status.signal) if run.signal is None else run
+
+    async def drain(
+        self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
+    ) -> tuple[Run, ...]:
+        """
+        Wait for a session's async runs of these scopes; after `grace_s` seconds cancel what is left.
+
+        Without a grace it waits as long as they take, and being cancelled leaves them running.
+        """
+        flights = [flight for flight in self._snapshot() if flight.belongs_to(session_id, agent_id, scopes)]
+        await self._land(flights, grace_s)
+        return tuple(run for flight in flights if (run := self._finished.get(flight.run.id)) is not None)
+
+    def close(self, grace_s: float) -> None:
+        """Let what is in flight finish within the grace, end the rest with its processes, stop the thread."""
+        with self._lock:
+            self._is_closing = True
+            loop, thread = self._loop, self._thread
+            if loop is None or thread is None:
+                self._is_stopped = True
+                return
+            finished = self.submit(self._finish(grace_s))
+        finished.result()
+        with self._lock:
+            self._is_stopped = True
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+        self._loop = self._thread = None
+        atexit.unregister(self._close_at_exit)
+
+    def _start_thread(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=loop.run_forever, name="hookline", daemon=True)
+        self._thread.start()
+        atexit.register(self._close_at_exit)
+        return loop
+
+    def _close_at_exit(self) -> None:
+        """A host that ends without closing its engine leaves no process behind."""
+        self.close(0)
+
+    def _snapshot(self) -> list[Flight]:
+        with self._lock:
+            return list(self._flights.values())
+
+    async def _fly(self, flight: Flight, runner: Runner) -> None:
+        flight.task = asyncio.current_task()
+        try:
+            run = await self._run_in_slot(flight, runner)
+        except asyncio.CancelledError:
+            run = replace(flight.run, status="cancelled", reason="its session or engine ended before it did")
+        except Exception as error:  # boundary: our own mistake must not lose the run
+            logger.exception("running %s failed", flight.run.hook)
+            run = replace(flight.run, status="failed", outcome=Failure(kind="crash", message=repr(error)))
+        for warning in find_warnings(run):
+            logger.warning("%s", warning)
+        with self._lock:
+            self._flights.pop(run.id, None)
+            self._finished[run.id] = run
+            if len(self._finished) > _MOST_KEPT_RESULTS:
+                self._finished.popitem(last=False)
+
+    async def _run_in_slot(self, flight: Flight, runner: Runner) -> Run:
+        if self._slots is None:
+            self._slots = asyncio.Semaphore(self._settings.max_parallel_hooks)
+        async with self._slots:
+            return await runner.run(flight.run.hook, flight.payload, run_id=flight.run.id)
+
+    async def _end(self, child: Child) -> Status:
+        try:
+            return await end_child(child)
+        finally:
+            with self._lock:
+                self._endings.pop(child, None)
+
+    async def _land(self, flights: list[Flight], grace_s: float | None) -> None:
+        """Wait for the flights; cancel those that are still in the air after the grace."""
+        late = await self._wait(flights, grace_s)
+        for flight in late:
+            if flight.task is not None:
+                flight.task.cancel()
+        await self._wait(late, None)
+
+    async def _wait(self, flights: list[Flight], limit_s: float | None) -> list[Flight]:
+        """Wait until the flights have landed or the time is up; returns those still in the air."""
+        await asyncio.sleep(0)  # what was submitted before this has a task now
+        tasks = [flight.task for flight in flights if flight.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=limit_s)
+        return [flight for flight in flights if flight.task is not None and not flight.task.done()]
+
+    async def _finish(self, grace_s: float) -> None:
+        await self._land(self._snapshot(), grace_s)
+        while True:
+            with self._lock:
+                futures = [future for _, future in self._endings.values()]
+            if not futures:
+                return
+            await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)

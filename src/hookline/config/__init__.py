@@ -1,0 +1,1 @@
+"""From files to hooks: where they are, what they say, in which order they count."""

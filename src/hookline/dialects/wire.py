@@ -1,0 +1,59 @@
+"""An event as JSON data: stock parts for the dialects whose payload is an envelope around the event's fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from hookline.events import Event
+
+SCHEMA = 1
+
+
+class UnencodableError(ValueError):
+    """A payload that has no JSON form."""
+
+
+def encode_envelope(event: Event) -> dict[str, Any]:
+    """The fields that every payload starts with."""
+    return {
+        "schema": SCHEMA,
+        "event": event.name,
+        "timestamp": event.timestamp.isoformat().replace("+00:00", "Z"),
+        "session_id": event.session_id,
+        "profile": event.profile,
+        "cwd": event.cwd,
+    }
+
+
+def encode_record(record: Any) -> dict[str, Any]:
+    """A record as a dict; values that are optional and not there are left out."""
+    found: dict[str, Any] = {}
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if value is None and field.default is not MISSING:
+            continue
+        found[field.name] = encode_record(value) if is_dataclass(value) else value
+    return found
+
+
+def to_json(payload: Mapping[str, Any]) -> bytes:
+    """
+    The payload's bytes: JSON with everything outside ASCII escaped, so that no locale can misread it.
+
+    Raises `UnencodableError` for values that JSON does not have.
+    """
+    try:
+        return json.dumps(payload, allow_nan=False, default=_refuse).encode("ascii")
+    except UnencodableError:
+        raise
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UnencodableError(f"the payload has no JSON form: {error}") from error
+
+
+def _refuse(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise UnencodableError(f"the payload has no JSON form: it holds a {type(value).__name__}")

@@ -1,0 +1,298 @@
+"""The engine: hooks of one project, ready for the events of any number of sessions and agents."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import functools
+import logging
+import os
+import sys
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from hookline.background import Background, ClosedError
+from hookline.config.layers import Layers, Trust, load_layers
+from hookline.dispatch import Ports, dispatch
+from hookline.errors import HooklineError
+from hookline.events import Event
+from hookline.fold import find_warnings
+from hookline.hook import Hook, Settings
+from hookline.matcher import Matcher
+from hookline.outcome import EMPTY_DECISION, Decision, Run
+from hookline.problem import Problem
+from hookline.registry import Registry
+from hookline.runners.command import CommandRunner, Surroundings
+from hookline.runners.environment import DEPTH_VARIABLE
+from hookline.runners.exchange import Exchange
+
+T = TypeVar("T")
+logger = logging.getLogger("hookline")
+
+_MOST_UNSETTLED_EVENTS = 1000
+_LONGEST_DEPTH = 6
+
+
+class Engine:
+    """
+    Finds the hooks for each event, runs them, and says what they decide.
+
+    Open one for each project in a process; it serves any number of sessions, agents, threads and event loops.
+    Close it when the process is done with it, or use it in a `with` or `async with` block.
+    """
+
+    def __init__(self, layers: Layers) -> None:
+        """Use `Engine.open`; this takes layers that are loaded already."""
+        self._layers = layers
+        self._registry = Registry(layers.hooks, closures=layers.closures, settings=layers.settings)
+        self._background = Background(layers.settings)
+        self._matcher = Matcher()
+        native_home = layers.homes["native"]
+        self._exchange = Exchange(native_home / "hooks" / "tmp")
+        depth = _read_depth()
+        self._stop_reason = _too_deep(depth, layers.settings)
+        surroundings = Surroundings(project=layers.project, homes=layers.homes, depth=depth)
+        runner = CommandRunner(surroundings, self._exchange, adopt=self._background.adopt)
+        self._ports = Ports(
+            runner=runner,
+            matcher=self._matcher,
+            start=lambda hook, payload: self._background.start(hook, payload, runner),
+        )
+        self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
+
+    @classmethod
+    def open(
+        cls,
+        project: str | os.PathLike[str],
+        *,
+        home: str | os.PathLike[str] | None = None,
+        dialects: Sequence[str] | None = None,
+        trust: Trust = "none",
+    ) -> Self:
+        """
+        Load the hooks of a project and of its user.
+
+        `project` is the folder the agent works in; `home` the user's Hookline folder, `~/.hookline` by default.
+        `dialects` names the formats to read besides native, in the order of their layers; by default the
+        user's own hooks file says so. A project's hooks are code that came with it: they are loaded only with
+        `trust="all"`. What could not be loaded is in `problems`, and is logged.
+
+        Raises `ConfigError` for an option that cannot be honoured.
+        """
+        root = Path(os.path.abspath(project))  # noqa: PTH100 - a link in the path keeps its name
+        layers = load_layers(root, home=None if home is None else Path(home), dialects=dialects, trust=trust)
+        for problem in layers.problems:
+            logger.log(logging.INFO if problem.severity == "notice" else logging.WARNING, "%s", problem)
+        return cls(layers)
+
+    @property
+    def hooks(self) -> tuple[Hook, ...]:
+        """All loaded hooks, enabled or not, in the order in which they run."""
+        return self._registry.hooks
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What loading found, everything that was left out included."""
+        return self._layers.problems
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of all layers together."""
+        return self._registry.settings
+
+    def listens(self, event_name: str) -> bool:
+        """
+        Whether an event of this name concerns anybody.
+
+        Ask before building an event, so that an agent without hooks pays nothing for them.
+        """
+        return self._registry.listens(event_name)
+
+    async def fire(self, event: Event) -> Decision:
+        """
+        Run the hooks of an event and return what they decide.
+
+        Returns when the blocking hooks have answered; the others are started. Never raises because of a hook
+        or a hook file. When the caller is cancelled it returns at once, and the hook that runs is ended
+        elsewhere. Works on any asyncio loop; under another async library it runs in a thread.
+        """
+        if not self._registry.listens(event.name):
+            return EMPTY_DECISION
+        if event.type.background:
+            return self._fire_unwaited(event)
+        if _is_on_asyncio():
+            return await self._dispatch(event)
+        try:
+            future = self._background.submit(self._dispatch(event))
+        except ClosedError:
+            return self._dispatch_after_close(event)
+        try:
+            return await _wait_for(future)
+        except BaseException:
+            future.cancel()
+            raise
+
+    def fire_sync(self, event: Event) -> Decision:
+        """The same as `fire`, for code without an event loop; an event loop it is called on stands still."""
+        if not self._registry.listens(event.name):
+            return EMPTY_DECISION
+        if event.type.background:
+            return self._fire_unwaited(event)
+        try:
+            future = self._background.submit(self._dispatch(event))
+        except ClosedError:
+            return self._dispatch_after_close(event)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    async def settle(self, decision: Decision) -> Decision:
+        """
+        Wait for everything the decision's event has started; returns the decision with the runs as they ended.
+
+        Also waits until processes that had to be ended are gone.
+        """
+        if decision.event is None or not self._background.is_started:
+            return decision
+        whole = self._whole_events.pop(decision.event.event_id, None)
+        if whole is not None:
+            decision = await _wait_for(whole)
+        try:
+            runs = await _wait_for(self._background.submit(self._background.wait_for(decision.runs)))
+        except ClosedError:
+            return decision
+        late = (run for run, before in zip(runs, decision.runs, strict=True) if before.status == "queued")
+        warnings = (warning for run in late for warning in find_warnings(run))
+        return replace(decision, runs=runs, warnings=(*decision.warnings, *warnings))
+
+    async def drain_turn(self, session_id: str = "", *, agent_id: str | None = None) -> tuple[Run, ...]:
+        """
+        Wait for the async hooks that this session's turn has started; returns their runs.
+
+        With an `agent_id` only for those of that agent. Has no time limit of its own: each hook has one. Being
+        cancelled leaves the hooks running.
+        """
+        return await self._drain(session_id, agent_id, ("turn",), None)
+
+    async def drain_session(self, session_id: str = "", *, grace_s: float | None = None) -> tuple[Run, ...]:
+        """
+        Wait for all async hooks of a session, then cancel those that are left; returns their runs.
+
+        `grace_s` is the time they get, in seconds; by default the setting `shutdown_grace_seconds`.
+        """
+        grace = self.settings.shutdown_grace_s if grace_s is None else grace_s
+        return await self._drain(session_id, None, ("turn", "session"), grace)
+
+    def close(self, *, grace_s: float | None = None) -> None:
+        """
+        Give what is running the grace, in seconds, end the rest, and leave nothing behind.
+
+        The grace is the setting `shutdown_grace_seconds` unless given. May be called more than once.
+        """
+        self._background.close(self.settings.shutdown_grace_s if grace_s is None else grace_s)
+        self._matcher.close()
+        self._exchange.close()
+
+    async def aclose(self, *, grace_s: float | None = None) -> None:
+        """Close without blocking the event loop."""
+        close = functools.partial(self.close, grace_s=grace_s)
+        if _is_on_asyncio():
+            await asyncio.to_thread(close)
+        else:
+            await _import_anyio().to_thread.run_sync(close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _dispatch(self, event: Event) -> Decision:
+        stop_reason = "the engine is closed" if self._background.is_closing else self._stop_reason
+        decision = await dispatch(event, self._registry, self._ports, stop_reason=stop_reason)
+        for warning in decision.warnings:
+            logger.warning("%s", warning)
+        return decision
+
+    def _fire_unwaited(self, event: Event) -> Decision:
+        """Run an event that nobody waits for, blocking hooks and all, on the engine's thread."""
+        try:
+            whole = self._background.submit(self._dispatch(event))
+        except ClosedError:
+            return self._dispatch_after_close(event)
+        self._whole_events[event.event_id] = whole
+        if len(self._whole_events) > _MOST_UNSETTLED_EVENTS:
+            self._whole_events.popitem(last=False)
+        return Decision(event=event)
+
+    def _dispatch_after_close(self, event: Event) -> Decision:
+        """No hook runs any more: guards close their gates, the others are skipped."""
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            return pool.submit(asyncio.run, self._dispatch(event)).result()
+
+    async def _drain(
+        self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
+    ) -> tuple[Run, ...]:
+        if not self._background.is_started:
+            return ()
+        drain = self._background.drain(session_id, agent_id, scopes, grace_s)
+        try:
+            return await _wait_for(self._background.submit(drain))
+        except ClosedError:
+            return ()
+
+
+def _is_on_asyncio() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def _wait_for(future: concurrent.futures.Future[T]) -> T:
+    """Wait for something on the engine's thread, on asyncio or whatever async library runs this."""
+    if _is_on_asyncio():
+        return await asyncio.wrap_future(future)
+    result: T = await _import_anyio().to_thread.run_sync(future.result, abandon_on_cancel=True)
+    return result
+
+
+def _import_anyio() -> Any:
+    try:
+        import anyio  # noqa: PLC0415 - needed only on other async libraries than asyncio
+        import anyio.to_thread  # noqa: PLC0415
+    except ImportError as error:
+        raise HooklineError("outside asyncio Hookline needs anyio: pip install 'hookline[trio]'") from error
+    return anyio
+
+
+def _read_depth() -> int:
+    """How many hooks this process is nested in; what a hook's environment says."""
+    text = os.environ.get(DEPTH_VARIABLE, "0")
+    if text.isascii() and text.isdigit() and len(text) < _LONGEST_DEPTH:
+        return int(text)
+    logger.warning("%s=%r is not a depth; taken as too deep", DEPTH_VARIABLE, text)
+    return sys.maxsize
+
+
+def _too_deep(depth: int, settings: Settings) -> str | None:
+    if depth < settings.max_hook_depth:
+        return None
+    return f"nested in {depth} hooks ({DEPTH_VARIABLE}); the most is {settings.max_hook_depth}"

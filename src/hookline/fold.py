@@ -1,0 +1,191 @@
+"""
+From what hooks say to what the host is told: pure rules over the event table.
+
+The evaluation here is the chain: hooks run one after another, each sees the edits of those before it, and the
+first block ends the event. block > ask > allow; order is the order of declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hookline.events import EditRule, Event, EventType
+from hookline.outcome import (
+    Answer,
+    Decision,
+    Edit,
+    Effect,
+    Failure,
+    Run,
+    RunStatus,
+    Verdict,
+)
+
+_STDERR_SHOWN = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """How far a chain has come: the event with the edits so far, and what has been said."""
+
+    event: Event
+    verdict: Verdict = "allow"
+    reason: str | None = None
+    user_message: str | None = None
+    edits: Mapping[str, Any] = field(default_factory=dict)
+    reminders: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether a hook has blocked the event."""
+        return self.verdict == "block"
+
+    def take(self, run: Run) -> tuple[Chain, Run]:
+        """Take in a blocking hook's run; returns the chain after it and the run as it counts."""
+        if isinstance(run.outcome, Failure):
+            return self._take_failure(run, run.outcome)
+        assert run.outcome is not None
+        answer = restrict(run.outcome, self.event.type)
+        event = apply_edits(self.event, answer.edits)
+        is_edited = event is not self.event
+        chain = replace(self._take_verdict(run, answer), event=event)
+        if is_edited:
+            rules = self.event.type.edits
+            edited = {edit.field: _read_path(event.fields, rules[edit.field]) for edit in answer.edits}
+            chain = replace(chain, edits={**self.edits, **edited})
+        chain = replace(
+            chain, reminders=(*chain.reminders, *answer.reminders), context=(*chain.context, *answer.context)
+        )
+        status: RunStatus = "blocked" if answer.verdict == "block" else run.status
+        effects = tuple(_name_effects(answer, is_edited=is_edited))
+        return chain, replace(run, outcome=answer, status=status, effects=effects)
+
+    def _take_verdict(self, run: Run, answer: Answer) -> Chain:
+        if answer.verdict == "allow" or (answer.verdict == "ask" and self.verdict == "ask"):
+            return self
+        word = "blocked" if answer.verdict == "block" else "put to you"
+        reason = answer.reason or f"{word} by hook {run.hook.id!r}"
+        return replace(self, verdict=answer.verdict, reason=reason, user_message=answer.user_message)
+
+    def _take_failure(self, run: Run, failure: Failure) -> tuple[Chain, Run]:
+        if not self.event.type.gate or policy_for(run, failure) != "block":
+            return self, run
+        return replace(self, verdict="block", reason=describe_failure(run)), replace(run, effects=("blocked",))
+
+    def decide(self, runs: tuple[Run, ...]) -> Decision:
+        """The decision of the event; a blocked one hands on no edits and texts."""
+        is_blocked = self.is_blocked
+        return Decision(
+            verdict=self.verdict,
+            reason=self.reason,
+            user_message=self.user_message,
+            edits={} if is_blocked else self.edits,
+            reminders=() if is_blocked else self.reminders,
+            context=() if is_blocked else self.context,
+            event=self.event,
+            runs=runs,
+            warnings=tuple(warning for run in runs for warning in find_warnings(run)),
+        )
+
+
+def restrict(answer: Answer, row: EventType) -> Answer:
+    """The answer without the parts that mean nothing on this event; they are named in `ignored`."""
+    ignored = list(answer.ignored)
+    verdict = answer.verdict
+    if verdict != "allow" and not row.gate:
+        ignored.append(f"{verdict}: {row.name} cannot be stopped")
+        verdict = "allow"
+    edits = tuple(edit for edit in answer.edits if _is_allowed(edit, row))
+    ignored += [f"edit of {edit.field}: not on {row.name}" for edit in answer.edits if edit not in edits]
+    reminders = answer.reminders if "reminders" in row.edits else ()
+    ignored += [f"reminder: not on {row.name}"] if answer.reminders and not reminders else []
+    context = answer.context if "context" in row.edits else ()
+    ignored += [f"context: not on {row.name}"] if answer.context and not context else []
+    return replace(answer, verdict=verdict, edits=edits, reminders=reminders, context=context, ignored=tuple(ignored))
+
+
+def _is_allowed(edit: Edit, row: EventType) -> bool:
+    rule = row.edits.get(edit.field)
+    return rule is not None and edit.operation in rule.operations
+
+
+def apply_edits(event: Event, edits: Iterable[Edit]) -> Event:
+    """The event after edits that its row allows; the same object when they change nothing."""
+    fields: Any = event.fields
+    for edit in edits:
+        rule = event.type.edits[edit.field]
+        before = _read_path(fields, rule)
+        after = _edit_value(before, edit)
+        if after is not before:
+            fields = _write_path(fields, rule.path, after)
+    return event if fields is event.fields else replace(event, fields=fields)
+
+
+def _edit_value(before: Any, edit: Edit) -> Any:
+    """The value after an edit; the same object when nothing changes."""
+    if edit.operation == "merge":
+        is_change = any(key not in before or _differs(before[key], value) for key, value in edit.value.items())
+        return {**before, **edit.value} if is_change else before
+    after = None if edit.operation == "clear" else edit.value
+    return after if _differs(before, after) else before
+
+
+def _differs(before: Any, after: Any) -> bool:
+    """Whether two values differ, also where `==` is blind: true and 1, 1 and 1.0, at any depth."""
+    return before is not after and repr(before) != repr(after)
+
+
+def _read_path(fields: Any, rule: EditRule) -> Any:
+    for name in rule.path:
+        fields = getattr(fields, name)
+    return fields
+
+
+def _write_path(record: Any, path: tuple[str, ...], value: Any) -> Any:
+    name, *rest = path
+    return replace(record, **{name: _write_path(getattr(record, name), tuple(rest), value) if rest else value})
+
+
+def _name_effects(answer: Answer, *, is_edited: bool) -> Iterable[Effect]:
+    if answer.verdict == "block":
+        yield "blocked"
+    if answer.verdict == "ask":
+        yield "asked"
+    if is_edited:
+        yield "edited"
+    if answer.reminders:
+        yield "reminder"
+    if answer.context:
+        yield "context"
+
+
+def policy_for(run: Run, failure: Failure) -> str:
+    """The hook's policy for this failure: block, warn or ignore."""
+    execution = run.hook.execution
+    return execution.on_provoked_error if failure.provokable else execution.on_error
+
+
+def describe_failure(run: Run) -> str:
+    """One text on how a run failed, with what it wrote to stderr."""
+    assert isinstance(run.outcome, Failure)
+    stderr = run.stderr.strip()
+    if len(stderr) > _STDERR_SHOWN:
+        stderr = f"...{stderr[-_STDERR_SHOWN:]}"
+    text = f"hook {run.hook.id!r} failed ({run.outcome.kind}): {run.outcome.message}"
+    return f"{text}: {stderr}" if stderr else text
+
+
+def find_warnings(run: Run) -> list[str]:
+    """What a person should hear of a run: its failure unless it is to be ignored, and what counted for nothing."""
+    hook = f"hook {run.hook.id!r}"
+    found = [f"{hook}: {note}" for note in run.notes]
+    if isinstance(run.outcome, Failure):
+        # A hook that had to be stopped is worth a word whatever its policy.
+        if policy_for(run, run.outcome) != "ignore" or run.outcome.kind == "timeout":
+            found.append(describe_failure(run))
+    elif run.outcome is not None:
+        found += [f"{hook}: ignored: {part}" for part in run.outcome.ignored]
+    return found

@@ -1,0 +1,153 @@
+"""A hook as the engine knows it: one record, whatever file or object it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from hookline.events import get_event_type
+from hookline.problem import Place
+
+Mode = Literal["blocking", "async", "fire_and_forget"]
+OnError = Literal["block", "warn", "ignore"]
+OnBadReply = Literal["ignore", "error"]
+LayerName = Literal["project", "user", "code"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentMatch:
+    """Conditions on one tool argument; all that are set must hold, none set asks only for a value."""
+
+    equals: str | None = None
+    contains: str | None = None
+    regex: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """Which occurrences of its event a hook is for; all that is set must hold."""
+
+    profile: str | None = None
+    profiles: tuple[str, ...] = ()
+    tool_kind: str | None = None
+    tool_name: str | None = None
+    args: Mapping[str, ArgumentMatch] = field(default_factory=dict)
+
+    @property
+    def needs_tool(self) -> bool:
+        """Whether only an event about a tool can satisfy this match."""
+        return self.tool_kind is not None or self.tool_name is not None or bool(self.args)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """
+    What every kind of subprocess action has: extra environment, a working directory, arguments.
+
+    An empty `cwd` means the session's working directory.
+    """
+
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptAction(Action):
+    """Run a script file; its suffix picks the interpreter unless `interpreter` names one."""
+
+    path: Path
+    interpreter: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandAction(Action):
+    """Run a program with arguments; no shell looks at either."""
+
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellAction(Action):
+    """Run a text under a shell."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """
+    How a hook is run, and what its failure means.
+
+    Times are seconds. `on_provoked_error` is the policy for failures that a model can bring about by the
+    arguments it chooses (see `Failure.provokable`). `recheck` makes a guard run once more when the event is
+    edited after the guard had its say.
+    """
+
+    mode: Mode = "fire_and_forget"
+    timeout_s: float = 30.0
+    kill_grace_s: float = 2.0
+    on_error: OnError = "warn"
+    on_provoked_error: OnError = "warn"
+    on_bad_reply: OnBadReply = "error"
+    recheck: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a hook comes from: the layer, the dialect it is written in, and the place of its entry."""
+
+    layer: LayerName
+    dialect: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """One hook: when it runs (event, match), what runs (action) and how (execution)."""
+
+    id: str
+    event: str
+    action: ScriptAction | CommandAction | ShellAction
+    source: Source
+    match: Match = field(default_factory=Match)
+    execution: Execution = field(default_factory=Execution)
+    enabled: bool = True
+    description: str = ""
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether the agent waits for this hook and its answer counts."""
+        return self.execution.mode == "blocking"
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether this hook can stop what its event announces."""
+        return self.is_blocking and get_event_type(self.event).gate
+
+    @property
+    def is_guard(self) -> bool:
+        """Whether what this hook watches over must stay closed when it cannot answer."""
+        return self.is_gate and self.execution.on_error == "block"
+
+    def __str__(self) -> str:
+        return f"hook {self.id!r} ({self.source.place})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """
+    Settings shared by all hooks of an engine; times are seconds.
+
+    The two outbox settings belong to the documented file format and are read, checked and kept.
+    """
+
+    shutdown_grace_s: float = 5.0
+    max_parallel_hooks: int = 4
+    max_queued_hooks: int = 1000
+    outbox_retry_age_s: float = 60.0
+    outbox_max_retries: int = 3
+    recheck_guards: bool = True
+    max_hook_depth: int = 3

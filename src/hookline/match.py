@@ -1,0 +1,123 @@
+"""
+Deciding whether a hook is meant by an event: a `Match` compiled once, asked at every dispatch.
+
+A match asks for an exact profile, tool kind and tool name, and for texts in the tool's arguments. Values that
+are not text are compared as Python's `str` of them. A missing argument or a null never matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hookline.events import Event
+from hookline.hook import ArgumentMatch, Match
+from hookline.pattern import Pattern, compile_pattern
+
+
+class UnreadableValueError(ValueError):
+    """A tool argument that cannot be turned into text, so that no condition on it has an answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """A search left to be done out of place, since it might take long: what decides is its answer."""
+
+    pattern: Pattern
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Condition:
+    """The compiled conditions on one argument."""
+
+    name: str
+    equals: str | None
+    contains: str | None
+    pattern: Pattern | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledMatch:
+    """A match ready to be asked; `test` never takes longer than the texts are long."""
+
+    profile: str | None
+    profiles: frozenset[str]
+    tool_kind: str | None
+    tool_name: str | None
+    needs_tool: bool
+    conditions: tuple[_Condition, ...]
+
+    def test(self, event: Event) -> bool | tuple[Search, ...]:
+        """
+        Whether the event is meant, or the searches that all must succeed for it to be.
+
+        Raises `UnreadableValueError` when an argument has no text.
+        """
+        if self.profile is not None and event.profile != self.profile:
+            return False
+        if self.profiles and event.profile not in self.profiles:
+            return False
+        if not self.needs_tool:
+            return True
+        tool = event.tool
+        if tool is None:
+            return False
+        if self.tool_kind is not None and tool.kind != self.tool_kind:
+            return False
+        if self.tool_name is not None and tool.name != self.tool_name:
+            return False
+        return self._test_arguments(tool.args) if self.conditions else True
+
+    def _test_arguments(self, args: Mapping[str, Any]) -> bool | tuple[Search, ...]:
+        searches: list[Search] = []
+        for condition in self.conditions:
+            value = args.get(condition.name)
+            if value is None:
+                return False
+            text = value if type(value) is str else _to_text(condition.name, value)
+            if condition.equals is not None and text != condition.equals:
+                return False
+            if condition.contains is not None and condition.contains not in text:
+                return False
+            pattern = condition.pattern
+            if pattern is None:
+                continue
+            if not pattern.is_safe_for(text):
+                searches.append(Search(pattern=pattern, subject=text))
+            elif not pattern.found_in(text):
+                return False
+        return tuple(searches) or True
+
+
+def compile_match(match: Match) -> CompiledMatch:
+    """
+    Compile a match.
+
+    Raises `hookline.pattern.PatternError` for a pattern that `re` refuses.
+    """
+    return CompiledMatch(
+        profile=match.profile,
+        profiles=frozenset(match.profiles),
+        tool_kind=match.tool_kind,
+        tool_name=match.tool_name,
+        needs_tool=match.needs_tool,
+        conditions=tuple(_compile_condition(name, wanted) for name, wanted in match.args.items()),
+    )
+
+
+def _compile_condition(name: str, wanted: ArgumentMatch) -> _Condition:
+    return _Condition(
+        name=name,
+        equals=wanted.equals,
+        contains=wanted.contains,
+        pattern=None if wanted.regex is None else compile_pattern(wanted.regex),
+    )
+
+
+def _to_text(name: str, value: Any) -> str:
+    try:
+        return str(value)
+    except Exception as error:  # a host's value may do anything; the guard that asked must learn of it
+        raise UnreadableValueError(f"argument {name!r} cannot be read as text: {error}") from error

@@ -1,0 +1,121 @@
+"""What hooks say and what becomes of it: edits, outcomes, runs and the decision a host gets."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hookline.events import Event, Operation
+from hookline.hook import Hook
+
+Verdict = Literal["allow", "ask", "block"]
+FailureKind = Literal["match", "spawn", "exit", "signal", "timeout", "reply", "crash"]
+RunStatus = Literal["ok", "blocked", "failed", "timeout", "cancelled", "skipped", "queued"]
+Effect = Literal["blocked", "asked", "edited", "reminder", "context"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A change a hook wants in one field of its event; the event's row says whether it may."""
+
+    field: str
+    operation: Operation
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """
+    What a hook that worked says.
+
+    `allow` means no objection; it never skips an approval of the host's own.
+    `ignored` lists the parts of the reply that mean nothing here, in words.
+    """
+
+    verdict: Verdict = "allow"
+    reason: str | None = None
+    user_message: str | None = None
+    edits: tuple[Edit, ...] = ()
+    reminders: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """
+    A hook that could not answer, and how.
+
+    `provokable` marks failures that a model can bring about by the arguments it chooses, such as a value too
+    large to hand over; they close a blocking gate hook whose author named no policy.
+    """
+
+    kind: FailureKind
+    message: str
+    provokable: bool = False
+
+
+Outcome = Answer | Failure
+
+NO_OBJECTION = Answer()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """
+    One hook at one event: what happened and how it ended.
+
+    `reason` says why a run was skipped or cancelled; `notes` are the warnings of this run, in words.
+    `stdout` and `stderr` hold the kept part of the output; `duration_ms` is None for a run that never started.
+    A run that ended has status other than `queued`.
+    """
+
+    hook: Hook
+    status: RunStatus
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    outcome: Outcome | None = None
+    reason: str | None = None
+    effects: tuple[Effect, ...] = ()
+    exit_code: int | None = None
+    signal: int | None = None
+    duration_ms: float | None = None
+    stdout: str = ""
+    stderr: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """
+    What all hooks of an event say together.
+
+    `verdict` is `allow` (no objection), `ask` (a human should decide; who cannot ask treats it as `block`) or
+    `block`. `edits` holds the final value of every edited field; with a block there are no edits, reminders
+    or context. `event` is the event as it stands after the edits, None when no hook was concerned.
+    `runs` tells what ran, what was skipped, and why; `warnings` is the same for a human's eyes.
+    """
+
+    verdict: Verdict = "allow"
+    reason: str | None = None
+    user_message: str | None = None
+    edits: Mapping[str, Any] = field(default_factory=dict)
+    reminders: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    event: Event | None = None
+    runs: tuple[Run, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the action must not happen as far as the hooks are concerned."""
+        return self.verdict == "block"
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether no hook objects; `ask` is not allowed until a human said so."""
+        return self.verdict == "allow"
+
+
+EMPTY_DECISION = Decision()

@@ -1,0 +1,1 @@
+"""What runs a hook: one runner for each kind of action."""

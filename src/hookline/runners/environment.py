@@ -1,0 +1,101 @@
+"""The environment and the working directory a hook's process gets."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookline.dialects.base import Dialect
+from hookline.events import Event
+from hookline.hook import Hook
+from hookline.process.child import TOKEN_VARIABLE
+from hookline.runners.exchange import CallFiles
+
+DEPTH_VARIABLE = "HOOKLINE_HOOK_DEPTH"
+# A repository must not get its own code into a hook by way of these.
+_DROPPED = ("PYTHONHOME", "PYTHONPATH", "BASH_ENV", "ENV")
+_TEMPLATE = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingDirectory:
+    """Where a hook runs; `missing` is the session's directory when that is gone and another one serves."""
+
+    path: str
+    missing: str | None = None
+
+
+def template_names(dialect: Dialect) -> tuple[str, ...]:
+    """The names that `${name}` may hold in `run.env` and `run.cwd`."""
+    return ("workspace_cwd", dialect.home_template, "session_id", "profile")
+
+
+def template_values(dialect: Dialect, event: Event, *, project: Path, home: Path) -> dict[str, str]:
+    """What the templates stand for at this event."""
+    values = (event.cwd or str(project), str(home), event.session_id, event.profile)
+    return dict(zip(template_names(dialect), values, strict=True))
+
+
+def fill_templates(text: str, values: Mapping[str, str]) -> str:
+    """Replace the known templates, each once and literally; anything else stays as it is."""
+    return _TEMPLATE.sub(lambda match: values.get(match.group(1), match.group()), text)
+
+
+def choose_directory(hook: Hook, event: Event, values: Mapping[str, str], *, project: Path) -> WorkingDirectory:
+    """
+    The hook's own directory, else the session's; if that is gone, the project's, the user's home, or the root.
+
+    A directory the hook names itself is taken as it is: if it does not exist, the hook cannot start.
+    """
+    own = fill_templates(hook.action.cwd, values)
+    if own:
+        return WorkingDirectory(path=own)
+    session = event.cwd or str(project)
+    if _is_directory(session):
+        return WorkingDirectory(path=session)
+    fallbacks = (str(project), os.path.expanduser("~"))  # noqa: PTH111 - never raises
+    usable = next((path for path in fallbacks if _is_directory(path)), os.sep)
+    return WorkingDirectory(path=usable, missing=session)
+
+
+def build_environment(
+    hook: Hook, dialect: Dialect, values: Mapping[str, str], files: CallFiles, *, run_id: str, depth: int
+) -> dict[str, str]:
+    """
+    The environment of one run.
+
+    The host's, without what lets a repository slip code into a hook, then the contract's variables, then the
+    hook's own, which win over all but the depth.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in _DROPPED}
+    if "PATH" in environment:
+        environment["PATH"] = clean_search_path(environment["PATH"])
+    prefix = dialect.variable_prefix
+    environment |= {
+        "PYTHONSAFEPATH": "1",
+        "PYTHONUTF8": "1",
+        "PYTHONIOENCODING": "utf-8",
+        TOKEN_VARIABLE: run_id,
+        f"{prefix}_HOOK_ID": hook.id,
+        f"{prefix}_HOOK_EVENT": hook.event,
+        f"{prefix}_HOOK_PAYLOAD_FILE": str(files.payload),
+        f"{prefix}_HOOK_RESULT": str(files.reply),
+    }
+    environment |= {name: fill_templates(value, values) for name, value in hook.action.env.items()}
+    environment[DEPTH_VARIABLE] = str(depth + 1)
+    return environment
+
+
+def clean_search_path(path: str) -> str:
+    """`PATH` without its empty and relative entries, which would mean the folder the hook runs in."""
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))  # noqa: PTH117
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return os.path.isdir(path)  # noqa: PTH112 - a text from outside, perhaps no path at all
+    except ValueError:
+        return False

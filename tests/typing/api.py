@@ -1,0 +1,26 @@
+"""The public surface as a host author uses it; checked by mypy, never run."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+from hookline import BeforeToolCall, Decision, Engine, Event, Hook, Problem, Run, Tool
+
+
+async def host() -> None:
+    async with Engine.open(".", trust="all", dialects=["native", "chrys"]) as engine:
+        assert_type(engine.hooks, tuple[Hook, ...])
+        assert_type(engine.problems, tuple[Problem, ...])
+        if not engine.listens("before_tool_call"):
+            return
+        event = Event(BeforeToolCall(tool=Tool(name="bash", args={"command": "ls"})), session_id="s1")
+        decision = await engine.fire(event)
+        assert_type(decision, Decision)
+        assert_type(decision.is_allowed, bool)
+        assert_type(await engine.drain_turn("s1"), tuple[Run, ...])
+        assert_type(await engine.settle(decision), Decision)
+
+
+def sync_host(engine: Engine, event: Event) -> None:
+    assert_type(engine.fire_sync(event), Decision)
+    engine.close(grace_s=1)
