@@ -1,0 +1,88 @@
+"""The entry point: the table of verbs, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from importlib import import_module
+
+import click
+
+from hookline import __version__
+from hookline.errors import HooklineError
+
+EXIT_FAILURE = 1
+EXIT_INTERRUPT = 130
+
+# Each verb's module is imported when it is asked for, so that one verb does not pay for another's imports.
+VERBS = {
+    "init": "write a first hooks file, with a guard that works",
+    "check": "report every problem of every hooks file",
+    "list": "show all hooks in the order in which they run",
+    "events": "show all events and what hooks may do on them",
+    "fire": "report an event and run its hooks",
+    "demo": "watch a small scripted agent with hooks",
+}
+
+
+class VerbGroup(click.Group):
+    """The verbs of the table, loaded one by one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs in the order of the table."""
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb's module and return its command."""
+        if cmd_name not in VERBS:
+            return None
+        del ctx
+        command: click.Command = import_module(f"hookline.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        del ctx
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="hookline")
+def cli() -> None:
+    """
+    Lifecycle hooks for AI agents.
+
+    Hooks are read from .hookline/hooks/hooks.yaml of the project and of your home. HOOKLINE_HOME names another
+    home, HOOKLINE_TRUST=all loads the project's hooks, HOOKLINE_DIALECTS=native,chrys names the formats to read.
+    """
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; returns its exit status, 1 for every failure of ours."""
+    try:
+        result = cli.main(arguments, prog_name="hookline", standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return EXIT_INTERRUPT
+    except click.ClickException as error:
+        error.show()
+        return EXIT_FAILURE
+    except BrokenPipeError:  # whoever read our output has seen enough
+        sys.stderr.close()
+        return EXIT_FAILURE
+    except HooklineError as error:
+        click.echo(f"hookline: {error}", err=True)
+        return EXIT_FAILURE
+    except Exception:  # boundary: a mistake of ours, shown so that it can be reported
+        click.echo(f"hookline {__version__} has a bug; please report this text:\n{traceback.format_exc()}", err=True)
+        return EXIT_FAILURE
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,77 @@
+"""Options that several verbs take, and the environment that only the command line reads."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from hookline.config.layers import Layers, Trust, load_layers
+from hookline.errors import ConfigError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+HOME_VARIABLE = "HOOKLINE_HOME"
+TRUST_VARIABLE = "HOOKLINE_TRUST"
+DIALECTS_VARIABLE = "HOOKLINE_DIALECTS"
+
+
+def project_option(function: F) -> F:
+    """`--project DIR`."""
+    return click.option(
+        "--project",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        default=".",
+        help="The folder the agent works in (default: here).",
+    )(function)
+
+
+def home_option(function: F) -> F:
+    """`--home DIR`."""
+    return click.option(
+        "--home",
+        type=click.Path(file_okay=False, path_type=Path),
+        envvar=HOME_VARIABLE,
+        help=f"Your own Hookline folder (default: ${HOME_VARIABLE}, else ~/.hookline).",
+    )(function)
+
+
+def json_option(function: F) -> F:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)
+
+
+def read_trust() -> Trust:
+    """What HOOKLINE_TRUST says; raises `ConfigError` for a word that means nothing."""
+    word = os.environ.get(TRUST_VARIABLE, "none")
+    if word not in ("all", "none"):
+        raise ConfigError(f"{TRUST_VARIABLE}={word!r} means nothing; it must be all or none")
+    return "all" if word == "all" else "none"
+
+
+def read_dialects() -> list[str] | None:
+    """The names in HOOKLINE_DIALECTS, None when it is not set."""
+    text = os.environ.get(DIALECTS_VARIABLE)
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def load(project: Path, home: Path | None, *, trust: Trust | None = None) -> Layers:
+    """Load all layers with the options and the environment of the command line."""
+    root = Path(os.path.abspath(project))  # noqa: PTH100 - a link in the path keeps its name
+    return load_layers(
+        root,
+        home=None if home is None else Path(os.path.abspath(home)),  # noqa: PTH100 - as above
+        dialects=read_dialects(),
+        trust=read_trust() if trust is None else trust,
+    )
+
+
+def silence_log() -> None:
+    """The command line shows warnings itself; the log would show them twice."""
+    logger = logging.getLogger("hookline")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
