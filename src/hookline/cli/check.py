@@ -39,7 +39,7 @@ def command(files: tuple[Path, ...], project: Path, home: Path | None, as_json: 
         linted = [problem for file in loaded for problem in lint_file(file)]
         problems = [*layers.problems, *linted, *_find_disabled_dialects(project, layers)]
     problems.sort(key=lambda problem: (str(problem.place.path), problem.place.line, problem.place.column))
-    counts = Counter(problem.severity for problem in problems)
+    counts: Counter[str] = Counter(problem.severity for problem in problems)
     if as_json:
         say_json(
             {

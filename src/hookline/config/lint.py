@@ -126,7 +126,7 @@ class _HookLint:
 
     def _check_templates(self) -> Iterator[Problem]:
         known = template_names(self._dialect)
-        texts = [("cwd", (), self.hook.action.cwd)]
+        texts: list[tuple[str, tuple[str, ...], str]] = [("cwd", (), self.hook.action.cwd)]
         texts += [("env", (name,), value) for name, value in self.hook.action.env.items()]
         for key, rest, text in texts:
             for name in _TEMPLATE.findall(text):
