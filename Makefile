@@ -1,0 +1,45 @@
+# Everything a fresh checkout needs: Python 3.11 or newer, and make. Each target makes its own environment in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export UV_PROJECT_ENVIRONMENT := $(VENV)
+
+.PHONY: demo test lint types check clean
+
+demo: $(VENV)/.demo ## watch a scripted agent with hooks
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/hookline demo
+
+test: lint types ## lint, strict types, and all tests
+	@echo "== running the tests"
+	@$(BIN)/pytest
+
+lint: $(VENV)/.dev
+	@echo "== checking style"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+
+types: $(VENV)/.dev
+	@echo "== checking types"
+	@$(BIN)/mypy
+
+$(VENV)/.demo: $(BIN)/uv pyproject.toml uv.lock
+	@echo "== installing hookline and what the demo needs into $(VENV)"
+	@$(BIN)/uv sync --quiet --locked --inexact --no-dev --group demo
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/uv pyproject.toml uv.lock
+	@echo "== installing hookline and its development tools into $(VENV)"
+	@$(BIN)/uv sync --quiet --locked --inexact --all-extras
+	@touch $@ $(VENV)/.demo
+
+$(BIN)/uv:
+	@echo "== making the environment $(VENV) with $$($(PYTHON) --version 2>&1)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Hookline needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) \
+		|| { echo "Python cannot make an environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+
+clean: ## remove the environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
