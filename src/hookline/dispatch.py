@@ -8,7 +8,7 @@ more. Then the other hooks are started; nobody waits for them here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -30,11 +30,16 @@ class Starter(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """What a dispatch needs of the outside."""
+    """
+    What a dispatch needs of the outside.
+
+    `refuse` says why a hook must not run now, None when it may.
+    """
 
     runner: Runner
     matcher: Matcher
     start: Starter
+    refuse: Callable[[Hook], str | None]
 
 
 async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reason: str | None = None) -> Decision:
@@ -63,8 +68,8 @@ async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reaso
             payload = Payload(chain.event)
         if isinstance(matched, Failure):
             run = Run(hook=entry.hook, status="failed", outcome=matched)
-        elif stop_reason is not None:
-            run = _stop(entry.hook, stop_reason)
+        elif reason := stop_reason or ports.refuse(entry.hook):
+            run = _stop(entry.hook, reason)
         else:
             run = await ports.runner.run(entry.hook, payload)
         if run.status == "skipped":
@@ -89,8 +94,8 @@ async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reaso
         matched = await _match(entry, chain.event, ports.matcher)
         if isinstance(matched, Failure):
             runs.append(Run(hook=entry.hook, status="failed", outcome=matched))
-        elif matched and stop_reason is not None:
-            runs.append(_stop(entry.hook, stop_reason))
+        elif matched and (reason := stop_reason or ports.refuse(entry.hook)):
+            runs.append(_stop(entry.hook, reason))
         elif matched:
             runs.append(ports.start(entry.hook, payload))
     return chain.decide(tuple(runs)) if runs else EMPTY_DECISION

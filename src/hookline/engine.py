@@ -16,16 +16,18 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from hookline.background import Background, ClosedError
-from hookline.config.layers import Layers, Trust, load_layers
+from hookline.config.layers import BrokenConfig, Layers, load_layers
+from hookline.config.trust import Trust
 from hookline.dispatch import Ports, dispatch
 from hookline.errors import HooklineError
 from hookline.events import Event
-from hookline.fold import find_warnings
+from hookline.fold import Chain, find_warnings
 from hookline.hook import Hook, Settings
 from hookline.matcher import Matcher
-from hookline.outcome import EMPTY_DECISION, Decision, Run
+from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
 from hookline.problem import Problem
 from hookline.registry import Registry
+from hookline.runners.base import Payload
 from hookline.runners.command import CommandRunner, Surroundings
 from hookline.runners.environment import DEPTH_VARIABLE
 from hookline.runners.exchange import Exchange
@@ -60,6 +62,7 @@ class Engine:
         self._ports = Ports(
             runner=runner,
             matcher=self._matcher,
+            refuse=self._refuse,
             start=lambda hook, payload: self._background.start(hook, payload, runner),
         )
         self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
@@ -71,20 +74,29 @@ class Engine:
         *,
         home: str | os.PathLike[str] | None = None,
         dialects: Sequence[str] | None = None,
-        trust: Trust = "none",
+        trust: Trust = "recorded",
+        broken_config: BrokenConfig = "closed",
     ) -> Self:
         """
         Load the hooks of a project and of its user.
 
         `project` is the folder the agent works in; `home` the user's Hookline folder, `~/.hookline` by default.
         `dialects` names the formats to read besides native, in the order of their layers; by default the
-        user's own hooks file says so. A project's hooks are code that came with it: they are loaded only with
-        `trust="all"`. What could not be loaded is in `problems`, and is logged.
+        user's own hooks file says so. A project's hooks are code that came with it: by default they are loaded
+        only as the user has trusted them (`hookline trust`); `trust` may also be `"all"`, `"none"`, or the
+        digests that are trusted. A user's or trusted project's file that cannot be parsed keeps closed what it
+        guarded; `broken_config="open"` does without. What could not be loaded is in `problems`, and is logged.
 
         Raises `ConfigError` for an option that cannot be honoured.
         """
         root = Path(os.path.abspath(project))  # noqa: PTH100 - a link in the path keeps its name
-        layers = load_layers(root, home=None if home is None else Path(home), dialects=dialects, trust=trust)
+        layers = load_layers(
+            root,
+            home=None if home is None else Path(os.path.abspath(home)),  # noqa: PTH100 - as above
+            dialects=dialects,
+            trust=trust,
+            broken_config=broken_config,
+        )
         for problem in layers.problems:
             logger.log(logging.INFO if problem.severity == "notice" else logging.WARNING, "%s", problem)
         return cls(layers)
@@ -171,6 +183,18 @@ class Engine:
         warnings = (warning for run in late for warning in find_warnings(run))
         return replace(decision, runs=runs, warnings=(*decision.warnings, *warnings))
 
+    async def try_hook(self, hook: Hook, event: Event) -> Run:
+        """
+        Run one hook at an event, whether its match holds or not, and return how that ended.
+
+        For people who try out a hook: nothing of what it says takes effect.
+        """
+        reason = self._stop_reason or self._refuse(hook)
+        if reason is not None:
+            return Run(hook=hook, status="skipped", reason=reason)
+        run = await self._ports.runner.run(hook, Payload(event))
+        return run if run.outcome is None or isinstance(run.outcome, Failure) else Chain(event=event).take(run)[1]
+
     async def drain_turn(self, session_id: str = "", *, agent_id: str | None = None) -> tuple[Run, ...]:
         """
         Wait for the async hooks that this session's turn has started; returns their runs.
@@ -222,6 +246,14 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+    def _refuse(self, hook: Hook) -> str | None:
+        """Why a hook may not run: its project's hooks are no longer what was trusted."""
+        snapshot = self._layers.snapshot
+        if snapshot is None or hook.source.layer != "project":
+            return None
+        change = snapshot.find_change()
+        return None if change is None else f"{change} has changed since you trusted it; see hookline trust"
 
     async def _dispatch(self, event: Event) -> Decision:
         stop_reason = "the engine is closed" if self._background.is_closing else self._stop_reason

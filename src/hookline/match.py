@@ -15,6 +15,8 @@ from hookline.events import Event
 from hookline.hook import ArgumentMatch, Match
 from hookline.pattern import Pattern, compile_pattern
 
+_LONGEST_SHOWN = 200
+
 
 class UnreadableValueError(ValueError):
     """A tool argument that cannot be turned into text, so that no condition on it has an answer."""
@@ -121,3 +123,51 @@ def _to_text(name: str, value: Any) -> str:
         return str(value)
     except Exception as error:  # a host's value may do anything; the guard that asked must learn of it
         raise UnreadableValueError(f"argument {name!r} cannot be read as text: {error}") from error
+
+
+def find_mismatch(match: CompiledMatch, event: Event) -> str | None:
+    """
+    The first condition that does not hold, with the values compared; None when none is sure to fail.
+
+    Says in words what `CompiledMatch.test` decides, and leaves aside the searches that it leaves aside.
+    Raises `UnreadableValueError` when an argument has no text.
+    """
+    for name, wanted, found in _compare_names(match, event):
+        if wanted != found:
+            return f"{name} must be {wanted!r}; the event has {found!r}"
+    if match.profiles and event.profile not in match.profiles:
+        return f"profile must be one of {sorted(match.profiles)}; the event has {event.profile!r}"
+    if not match.needs_tool:
+        return None
+    if event.tool is None:
+        return f"the match asks for a tool; {event.name} is about none"
+    for condition in match.conditions:
+        mismatch = _find_argument_mismatch(condition, event.tool.args.get(condition.name))
+        if mismatch is not None:
+            return f"argument {condition.name!r} {mismatch}"
+    return None
+
+
+def _compare_names(match: CompiledMatch, event: Event) -> list[tuple[str, str, str | None]]:
+    tool = event.tool
+    pairs = [
+        ("profile", match.profile, event.profile),
+        ("tool_kind", match.tool_kind, tool.kind if tool else None),
+        ("tool_name", match.tool_name, tool.name if tool else None),
+    ]
+    return [(name, wanted, found) for name, wanted, found in pairs if wanted is not None]
+
+
+def _find_argument_mismatch(condition: _Condition, value: Any) -> str | None:
+    if value is None:
+        return "is missing or null"
+    text = value if type(value) is str else _to_text(condition.name, value)
+    shown = repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")
+    if condition.equals is not None and text != condition.equals:
+        return f"must equal {condition.equals!r}; it is {shown}"
+    if condition.contains is not None and condition.contains not in text:
+        return f"must contain {condition.contains!r}; it is {shown}"
+    pattern = condition.pattern
+    if pattern is not None and pattern.is_safe_for(text) and not pattern.found_in(text):
+        return f"must match {pattern.text!r}; it is {shown}"
+    return None

@@ -68,7 +68,8 @@ class Run:
     One hook at one event: what happened and how it ended.
 
     `reason` says why a run was skipped or cancelled; `notes` are the warnings of this run, in words.
-    `stdout` and `stderr` hold the kept part of the output; `duration_ms` is None for a run that never started.
+    `stdout` and `stderr` hold the kept part of the output, `reply` the text of the reply where it was read;
+    `duration_ms` is None for a run that never started.
     A run that ended has status other than `queued`.
     """
 
@@ -83,6 +84,7 @@ class Run:
     duration_ms: float | None = None
     stdout: str = ""
     stderr: str = ""
+    reply: str | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -31,6 +31,7 @@ class Closure:
     """
 
     event: str
+    hook_id: str
     reason: str
 
 

@@ -11,7 +11,8 @@ import click
 
 from hookline.cli.options import home_option, json_option, load, project_option
 from hookline.cli.screen import paint, problem_to_json, say, say_json, show_problem
-from hookline.config.layers import Layers, LoadedFile, find_foreign_files, load_file
+from hookline.config.file import LoadedFile, load_file
+from hookline.config.layers import Layers, find_foreign_files
 from hookline.config.lint import lint_file
 from hookline.config.locate import HookFile, default_home
 from hookline.dialects.table import DIALECTS

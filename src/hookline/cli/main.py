@@ -20,7 +20,13 @@ VERBS = {
     "check": "report every problem of every hooks file",
     "list": "show all hooks in the order in which they run",
     "events": "show all events and what hooks may do on them",
+    "explain": "say for each hook of an event whether it would run, and why not",
+    "test": "run one hook and show its input, output, reply and timing",
     "fire": "report an event and run its hooks",
+    "enable": "switch a hook on in its file",
+    "disable": "switch a hook off in its file",
+    "trust": "allow a project's hooks to run, as they are now",
+    "untrust": "take that back",
     "demo": "watch a small scripted agent with hooks",
 }
 
@@ -54,8 +60,9 @@ def cli() -> None:
     """
     Lifecycle hooks for AI agents.
 
-    Hooks are read from .hookline/hooks/hooks.yaml of the project and of your home. HOOKLINE_HOME names another
-    home, HOOKLINE_TRUST=all loads the project's hooks, HOOKLINE_DIALECTS=native,chrys names the formats to read.
+    Hooks are read from .hookline/hooks/hooks.yaml of the project, once you trust it, and of your home.
+    HOOKLINE_HOME names another home, HOOKLINE_TRUST=all trusts any project, HOOKLINE_DIALECTS=native,chrys
+    names the formats to read.
     """
 
 

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
-from hookline.config.layers import Layers, Trust, load_layers
+from hookline.config.layers import BrokenConfig, Layers, load_layers
+from hookline.config.trust import TrustMode
 from hookline.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,17 +41,35 @@ def home_option(function: F) -> F:
     )(function)
 
 
+def layer_option(function: F) -> F:
+    """`--layer`."""
+    return click.option(
+        "--layer", type=click.Choice(["project", "user"]), help="Whose hook, where both have one with this id."
+    )(function)
+
+
 def json_option(function: F) -> F:
     """`--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)
 
 
-def read_trust() -> Trust:
+def broken_config_option(function: F) -> F:
+    """`--broken-config`."""
+    return click.option(
+        "--broken-config",
+        type=click.Choice(["closed", "open"]),
+        default="closed",
+        help="What a hooks file that cannot be parsed leaves of its gates (default: closed).",
+    )(function)
+
+
+def read_trust() -> TrustMode:
     """What HOOKLINE_TRUST says; raises `ConfigError` for a word that means nothing."""
-    word = os.environ.get(TRUST_VARIABLE, "none")
-    if word not in ("all", "none"):
-        raise ConfigError(f"{TRUST_VARIABLE}={word!r} means nothing; it must be all or none")
-    return "all" if word == "all" else "none"
+    word = os.environ.get(TRUST_VARIABLE) or "recorded"
+    modes: dict[str, TrustMode] = {"recorded": "recorded", "all": "all", "none": "none"}
+    if word not in modes:
+        raise ConfigError(f"{TRUST_VARIABLE}={word!r} means nothing; it must be one of {', '.join(modes)}")
+    return modes[word]
 
 
 def read_dialects() -> list[str] | None:
@@ -59,7 +78,14 @@ def read_dialects() -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def load(project: Path, home: Path | None, *, trust: Trust | None = None) -> Layers:
+def load(
+    project: Path,
+    home: Path | None,
+    *,
+    trust: TrustMode | None = None,
+    broken_config: BrokenConfig = "closed",
+    remember_guards: bool = False,
+) -> Layers:
     """Load all layers with the options and the environment of the command line."""
     root = Path(os.path.abspath(project))  # noqa: PTH100 - a link in the path keeps its name
     return load_layers(
@@ -67,6 +93,8 @@ def load(project: Path, home: Path | None, *, trust: Trust | None = None) -> Lay
         home=None if home is None else Path(os.path.abspath(home)),  # noqa: PTH100 - as above
         dialects=read_dialects(),
         trust=read_trust() if trust is None else trust,
+        broken_config=broken_config,
+        remember_guards=remember_guards,
     )
 
 

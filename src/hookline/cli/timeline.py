@@ -9,7 +9,7 @@ from typing import Any
 from hookline.cli.screen import align, paint, say, shorten
 from hookline.dialects.native import NATIVE
 from hookline.events import Event
-from hookline.outcome import Answer, Decision, Failure, Run
+from hookline.outcome import Answer, Decision, Failure, Outcome, Run
 
 _VERDICT_COLOURS = {"allow": "green", "ask": "yellow", "block": "red"}
 _STATUS_COLOURS = {"ok": "green", "blocked": "red", "failed": "red", "timeout": "red", "cancelled": "yellow"}
@@ -73,11 +73,12 @@ def decision_to_json(decision: Decision, event: Event, warnings: Sequence[str]) 
         "context": list(decision.context),
         "payload": payload,
         "warnings": list(warnings),
-        "runs": [_run_to_json(run) for run in decision.runs],
+        "runs": [run_to_json(run) for run in decision.runs],
     }
 
 
-def _run_to_json(run: Run) -> dict[str, Any]:
+def run_to_json(run: Run) -> dict[str, Any]:
+    """One run as data."""
     outcome = run.outcome
     return {
         "hook": run.hook.id,
@@ -95,3 +96,15 @@ def _run_to_json(run: Run) -> dict[str, Any]:
         "stdout": run.stdout,
         "stderr": run.stderr,
     }
+
+
+def outcome_to_json(outcome: Outcome | None) -> dict[str, Any]:
+    """What a hook said, as data; parts it did not use are left out."""
+    if outcome is None:
+        return {}
+    if isinstance(outcome, Failure):
+        return {"failure": outcome.kind, "message": outcome.message}
+    found: dict[str, Any] = {"verdict": outcome.verdict, "reason": outcome.reason, "user_message": outcome.user_message}
+    found["edits"] = [{"field": edit.field, "operation": edit.operation, "value": edit.value} for edit in outcome.edits]
+    found |= {"reminders": list(outcome.reminders), "context": list(outcome.context), "ignored": list(outcome.ignored)}
+    return {key: value for key, value in found.items() if value not in (None, [])}

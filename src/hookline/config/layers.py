@@ -7,45 +7,36 @@ Nothing here runs anything of a hook. What is left out is always reported.
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hookline.config.json_text import parse_json
+from hookline.config.file import LoadedFile, load_file
 from hookline.config.locate import HookFile, default_home, find_homes, find_hook_files, hook_file_candidates
-from hookline.config.text import MAX_FILE_SIZE, UnreadableTextError, decode_text, parse_yaml, unreadable
+from hookline.config.memory import GuardMemory
+from hookline.config.project import ProjectVerdict, judge_project
+from hookline.config.snapshot import Snapshot
+from hookline.config.trust import GuardedEvent, Trust, TrustStore, check_trust, find_guards
 from hookline.dialects.base import Dialect, Reading
 from hookline.dialects.native import NATIVE
 from hookline.dialects.table import DIALECTS, get_dialect
-from hookline.document import Document
 from hookline.errors import ConfigError
 from hookline.hook import Hook, Settings
 from hookline.problem import Place, Problem
 from hookline.registry import Closure
 
-Trust = Literal["all", "none"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedFile:
-    """
-    One hook file after reading.
-
-    `document` is None when the text could not be read as data at all, and `is_untrusted` when the file was
-    left alone because its project is not trusted.
-    """
-
-    file: HookFile
-    document: Document | None = None
-    reading: Reading = field(default_factory=Reading)
-    is_untrusted: bool = False
+BrokenConfig = Literal["closed", "open"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layers:
-    """What all hook files say together, in the order in which hooks run."""
+    """
+    What all hook files say together, in the order in which hooks run.
+
+    `hooks` are those that may run. `snapshot` is the trusted content, to be compared again before each run;
+    None when content does not matter.
+    """
 
     project: Path
     homes: dict[str, Path]
@@ -54,76 +45,102 @@ class Layers:
     closures: tuple[Closure, ...]
     settings: Settings
     problems: tuple[Problem, ...]
+    snapshot: Snapshot | None = None
 
 
 def load_layers(
-    project: Path, *, home: Path | None = None, dialects: Sequence[str] | None = None, trust: Trust = "none"
+    project: Path,
+    *,
+    home: Path | None = None,
+    dialects: Sequence[str] | None = None,
+    trust: Trust = "recorded",
+    broken_config: BrokenConfig = "closed",
+    remember_guards: bool = True,
 ) -> Layers:
     """
     Find and read all hook files of a project and its user.
 
     `home` is native's user folder. `dialects` names the formats to read, in the order of their layers; if it
-    is None the user's own file says which. Raises `ConfigError` for an unknown dialect or trust.
+    is None the user's own file says which. `trust` judges the project's files. A counted native file that
+    cannot be parsed closes what its last good version guarded, unless `broken_config` is `open`.
+    Raises `ConfigError` for an option that cannot be honoured.
     """
-    if trust not in ("all", "none"):
-        raise ConfigError(f"unknown trust {trust!r}; it must be 'all' or 'none'")
+    check_trust(trust)
+    if broken_config not in ("closed", "open"):
+        raise ConfigError(f"unknown broken_config {broken_config!r}; it must be 'closed' or 'open'")
     native_home = home if home is not None else default_home()
+    _check_home(native_home, project)
     enabled, problems = _choose_dialects(native_home, dialects)
     homes = find_homes(enabled, native_home)
-    files = [
-        LoadedFile(file=file, is_untrusted=True) if file.layer == "project" and trust == "none" else load_file(file)
-        for file in find_hook_files(project, homes, enabled)
-    ]
-    readings = [file.reading for file in files]
-    problems += [problem for reading in readings for problem in reading.problems]
-    problems += _find_untrusted(files)
-    problems += _find_collisions(readings)
+    files = [load_file(file) for file in find_hook_files(project, homes, enabled)]
+    own = [loaded for loaded in files if loaded.file.layer == "project"]
+    verdict = judge_project(project, enabled, own, trust, TrustStore(native_home))
+    files = [_count(loaded, verdict) for loaded in files]
+    counted = [loaded.reading for loaded in files if loaded.is_counted]
+    closures = [closure for reading in counted for closure in reading.closures]
+    problems += [problem for reading in counted for problem in reading.problems]
+    problems += verdict.problems
+    problems += _find_collisions(counted)
+    memory = GuardMemory(native_home)
+    if broken_config == "closed":
+        closures += [closure for loaded in files for closure in _close_broken(loaded, memory)]
+    if remember_guards:
+        _remember_guards(files, memory)
     return Layers(
         project=project,
         homes=homes,
         files=tuple(files),
-        hooks=tuple(hook for reading in readings for hook in reading.hooks),
-        closures=tuple(closure for reading in readings for closure in reading.closures),
-        settings=_merge_settings(readings),
+        hooks=tuple(hook for reading in counted for hook in reading.hooks),
+        closures=(*closures, *verdict.closures),
+        settings=_merge_settings(counted),
         problems=tuple(problems),
+        snapshot=verdict.snapshot,
     )
 
 
-def load_file(file: HookFile) -> LoadedFile:
-    """Read one hook file; whatever is wrong with it becomes a problem of its reading."""
-    try:
-        document = _read_document(file.path, file.dialect)
-    except UnreadableTextError as error:
-        return LoadedFile(file=file, reading=Reading(problems=(error.problem,)))
-    reading = file.dialect.read(document, file.layer, is_trusted_file=file.layer == "user")
-    return LoadedFile(file=file, document=document, reading=reading)
+def _check_home(home: Path, project: Path) -> None:
+    """A home that a repository could fill is no home; the user's default one may lie below a project."""
+    if home == default_home():
+        return
+    real = Path(os.path.realpath(home))
+    if real.is_relative_to(os.path.realpath(project)):
+        raise ConfigError(f"the home {home} lies inside the project {project}: a project must not bring its own home")
+
+
+def _count(loaded: LoadedFile, verdict: ProjectVerdict) -> LoadedFile:
+    if loaded.file.layer == "user" or verdict.is_counted:
+        return loaded
+    return replace(loaded, is_counted=False, why_not=verdict.why_not)
+
+
+def _close_broken(loaded: LoadedFile, memory: GuardMemory) -> Iterator[Closure]:
+    """Keep closed what the last good version of a file guarded that cannot be parsed any more."""
+    if not loaded.is_counted or not _has_memory(loaded) or loaded.document is not None:
+        return
+    place = loaded.reading.problems[0].place
+    for guard in memory.recall(loaded.file.path):
+        reason = (
+            f"{guard.event} was guarded by hook {guard.hook_id!r} of {place.path}, which cannot be read any more "
+            f"(see {place}): mend the file, or pass --broken-config open for one run without its hooks"
+        )
+        yield Closure(event=guard.event, hook_id=guard.hook_id, reason=reason)
+
+
+def _has_memory(loaded: LoadedFile) -> bool:
+    return loaded.file.dialect is NATIVE
+
+
+def _remember_guards(files: Iterable[LoadedFile], memory: GuardMemory) -> None:
+    for loaded in files:
+        if loaded.is_counted and _has_memory(loaded) and loaded.document is not None:
+            closed = (GuardedEvent(event=c.event, hook_id=c.hook_id) for c in loaded.reading.closures)
+            memory.remember(loaded.file.path, (*find_guards(loaded.reading.hooks), *closed))
 
 
 def find_foreign_files(project: Path, layers: Layers) -> tuple[HookFile, ...]:
     """The hook files of dialects that are known but not enabled."""
     others = [dialect for dialect in DIALECTS.values() if dialect.name not in layers.homes]
     return find_hook_files(project, find_homes(others, default_home()), others)
-
-
-def _read_document(path: Path, dialect: Dialect) -> Document:
-    text = decode_text(_read_bytes(path), path)
-    if path.suffix == ".json":
-        return parse_json(text, path)
-    return parse_yaml(text, path, version=dialect.yaml_version)
-
-
-def _read_bytes(path: Path) -> bytes:
-    """The bytes of a regular file, never more than may be read; a FIFO or device in its place is refused."""
-    try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with open(fd, "rb") as file:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise unreadable(path, code="unreadable-file", message="this is not a regular file")
-            return file.read(MAX_FILE_SIZE + 1)
-    except OSError as error:
-        message = f"the file cannot be read: {error.strerror}"
-        cure = "check that it exists and that you may read it"
-        raise unreadable(path, code="unreadable-file", message=message, cure=cure) from error
 
 
 def _choose_dialects(native_home: Path, names: Sequence[str] | None) -> tuple[list[Dialect], list[Problem]]:
@@ -154,23 +171,6 @@ def _dialects_of_user(native_home: Path) -> tuple[list[str], list[Problem]]:
             ]
             return [name for name in named if name in DIALECTS], problems
     return [], []
-
-
-def _find_untrusted(files: Iterable[LoadedFile]) -> list[Problem]:
-    """One notice for a project whose hooks were left alone."""
-    paths = [loaded.file.path for loaded in files if loaded.is_untrusted]
-    if not paths:
-        return []
-    others = f" (and {', '.join(str(path) for path in paths[1:])})" if paths[1:] else ""
-    return [
-        Problem(
-            severity="notice",
-            code="untrusted",
-            message=f"this project's hooks are not loaded{others}: they are code that came with the project",
-            place=Place(path=paths[0]),
-            cure='read them, then set HOOKLINE_TRUST=all for the command line or pass trust="all" to Engine.open',
-        )
-    ]
 
 
 def _find_collisions(readings: Sequence[Reading]) -> list[Problem]:

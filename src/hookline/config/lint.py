@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hookline.config.layers import LoadedFile
+from hookline.config.file import LoadedFile
 from hookline.dialects.base import Dialect
 from hookline.dialects.entry import TOOL_KINDS
 from hookline.dialects.spec import suggest

@@ -150,7 +150,7 @@ class _FileReader:
             f"{name} at {place} guards {entry['event']} but could not be loaded: "
             "mend it (hookline check shows how) or remove it"
         )
-        return Closure(event=entry["event"], reason=reason)
+        return Closure(event=entry["event"], hook_id=str(hook_id), reason=reason)
 
 
 def _is_guard(entry: Any) -> bool:

@@ -167,7 +167,7 @@ def _to_run(
     if isinstance(ended, NotStarted):
         failure = Failure(kind="spawn", message=ended.message)
         return Run(hook=hook, id=run_id, status="failed", outcome=failure, notes=notes)
-    outcome = _read_outcome(hook, dialect, ended, files)
+    outcome, reply = _read_outcome(hook, dialect, ended, files)
     is_failure = isinstance(outcome, Failure)
     return Run(
         hook=hook,
@@ -179,30 +179,43 @@ def _to_run(
         duration_ms=round(ended.duration_s * 1000, 3),
         stdout=ended.stdout,
         stderr=ended.stderr,
+        reply=reply,
         notes=notes,
     )
 
 
-def _read_outcome(hook: Hook, dialect: Dialect, ended: Ended, files: CallFiles) -> Outcome:
+def _read_outcome(hook: Hook, dialect: Dialect, ended: Ended, files: CallFiles) -> tuple[Outcome, str | None]:
+    """What the run means, and the text of its reply if that was looked at."""
+    failure = _find_failure(hook, ended)
+    if failure is not None:
+        return failure, None
+    exit_code = ended.status.exit_code
+    assert exit_code is not None
+    if exit_code != 0:
+        return dialect.decode_exit(exit_code, ended.stderr, hook), None
+    try:
+        reply = files.read_reply()
+    except UnreadableReplyError as error:
+        if hook.execution.on_bad_reply == "ignore" or not hook.is_blocking:
+            return Answer(ignored=(str(error),)), None
+        return Failure(kind="reply", message=str(error)), None
+    text = reply.decode("utf-8", "replace")
+    if not hook.is_blocking:
+        return Answer(ignored=(f"the reply of a hook in mode {hook.execution.mode}",) if reply.strip() else ()), text
+    return dialect.decode_reply(reply, hook), text
+
+
+def _find_failure(hook: Hook, ended: Ended) -> Failure | None:
+    """Why a process gave no exit code of its own, None when it did."""
+    status = ended.status
     if ended.timed_out:
         return Failure(kind="timeout", message=f"no end within {hook.execution.timeout_s:g} s")
-    status = ended.status
     if status.signal is not None:
         return Failure(kind="signal", message=f"ended by {_name_signal(status.signal)}")
     if status.exit_code is None:
         message = "its exit status was taken by another part of this process (is SIGCHLD ignored?)"
         return Failure(kind="exit", message=message)
-    if status.exit_code != 0:
-        return dialect.decode_exit(status.exit_code, ended.stderr, hook)
-    try:
-        reply = files.read_reply()
-    except UnreadableReplyError as error:
-        if hook.execution.on_bad_reply == "ignore" or not hook.is_blocking:
-            return Answer(ignored=(str(error),))
-        return Failure(kind="reply", message=str(error))
-    if not hook.is_blocking:
-        return Answer(ignored=(f"the reply of a hook in mode {hook.execution.mode}",) if reply.strip() else ())
-    return dialect.decode_reply(reply, hook)
+    return None
 
 
 def _name_signal(number: int) -> str:

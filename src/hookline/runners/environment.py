@@ -84,6 +84,9 @@ def build_environment(
         f"{prefix}_HOOK_PAYLOAD_FILE": str(files.payload),
         f"{prefix}_HOOK_RESULT": str(files.reply),
     }
+    if hook.source.layer == "project":
+        # A cache beside a project's scripts would change the content that was trusted.
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
     environment |= {name: fill_templates(value, values) for name, value in hook.action.env.items()}
     environment[DEPTH_VARIABLE] = str(depth + 1)
     return environment

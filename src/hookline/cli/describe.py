@@ -1,0 +1,65 @@
+"""Hooks in words, for listings."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from hookline.hook import CommandAction, Hook, Match, ScriptAction, ShellAction
+
+
+def describe_layer(hook: Hook) -> str:
+    """The hook's layer, with its dialect unless that is native."""
+    source = hook.source
+    return source.layer if source.dialect == "native" else f"{source.layer}/{source.dialect}"
+
+
+def describe_match(match: Match) -> str:
+    """The conditions of a match."""
+    parts = [f"{name}={value}" for name in ("profile", "tool_kind", "tool_name") if (value := getattr(match, name))]
+    if match.profiles:
+        parts.append(f"profile in {', '.join(match.profiles)}")
+    for name, wanted in match.args.items():
+        signs = (("==", wanted.equals), ("contains", wanted.contains), ("~", wanted.regex))
+        conditions = [f"{name} {sign} {value!r}" for sign, value in signs if value is not None]
+        parts += conditions or [f"{name} given"]
+    return ", ".join(parts) or "every one"
+
+
+def describe_action(hook: Hook) -> str:
+    """What the hook runs, as a shell would be told."""
+    action = hook.action
+    if isinstance(action, ScriptAction):
+        return shlex.join([*action.interpreter, str(action.path), *action.args])
+    if isinstance(action, CommandAction):
+        return shlex.join([*action.argv, *action.args])
+    assert isinstance(action, ShellAction)
+    return action.text
+
+
+def hook_to_json(hook: Hook) -> dict[str, Any]:
+    """A hook as data."""
+    match = hook.match
+    return {
+        "id": hook.id,
+        "event": hook.event,
+        "enabled": hook.enabled,
+        "description": hook.description,
+        "layer": hook.source.layer,
+        "dialect": hook.source.dialect,
+        "source": str(hook.source.place),
+        "match": {
+            "profile": match.profile,
+            "profiles": list(match.profiles),
+            "tool_kind": match.tool_kind,
+            "tool_name": match.tool_name,
+            "args": {
+                name: {"equals": wanted.equals, "contains": wanted.contains, "regex": wanted.regex}
+                for name, wanted in match.args.items()
+            },
+        },
+        "runs": describe_action(hook),
+        "mode": hook.execution.mode,
+        "timeout_seconds": hook.execution.timeout_s,
+        "on_error": hook.execution.on_error,
+    }

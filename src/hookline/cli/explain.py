@@ -1,0 +1,124 @@
+"""`hookline explain`: for each hook of an event, whether it would run, and if not, why."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hookline.cli.describe import describe_layer
+from hookline.cli.event_options import build_event, event_options
+from hookline.cli.options import home_option, json_option, load, project_option
+from hookline.cli.screen import align, paint, say, say_json
+from hookline.cli.timeline import describe_event
+from hookline.config.layers import Layers
+from hookline.events import Event
+from hookline.hook import Hook
+from hookline.match import UnreadableValueError, compile_match, find_mismatch
+from hookline.matcher import Matcher, SearchError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Explanation:
+    hook: Hook
+    why_not: str | None
+
+
+@click.command("explain")
+@click.argument("event", metavar="EVENT")
+@event_options
+@project_option
+@home_option
+@json_option
+def command(event: str, project: Path, home: Path | None, as_json: bool, **options: Any) -> None:
+    """
+    Say for each hook of EVENT whether it would run, or the first condition that fails and the values compared.
+
+    Runs nothing. The event is taken as it is given: what an earlier hook would change of it is not known.
+    """
+    parsed, warnings = build_event(event, project, **options)
+    layers = load(project, home)
+    explanations = asyncio.run(_explain(layers, parsed))
+    closures = [closure for closure in layers.closures if closure.event == event]
+    if as_json:
+        say_json(
+            {
+                "event": event,
+                "closed": [closure.reason for closure in closures],
+                "hooks": [
+                    {
+                        "hook": found.hook.id,
+                        "layer": found.hook.source.layer,
+                        "source": str(found.hook.source.place),
+                        "would_run": found.why_not is None,
+                        "why_not": found.why_not,
+                    }
+                    for found in explanations
+                ],
+                "warnings": warnings,
+            }
+        )
+        return
+    _show(parsed, explanations)
+    for closure in closures:
+        say(paint(f"  closed: {closure.reason}", "red"))
+    for warning in warnings:
+        say(f"hookline: {warning}", to_stderr=True)
+
+
+async def _explain(layers: Layers, event: Event) -> list[_Explanation]:
+    matcher = Matcher()
+    try:
+        return [
+            _Explanation(hook=hook, why_not=await _find_why_not(hook, why_not, event, matcher))
+            for hook, why_not in _hooks_of(layers, event.name)
+        ]
+    finally:
+        matcher.close()
+
+
+def _hooks_of(layers: Layers, event_name: str) -> Iterable[tuple[Hook, str]]:
+    for loaded in layers.files:
+        for hook in loaded.reading.hooks:
+            if hook.event == event_name:
+                yield hook, loaded.why_not
+
+
+async def _find_why_not(hook: Hook, why_not: str, event: Event, matcher: Matcher) -> str | None:
+    if why_not:
+        return f"its project's hooks are not loaded: {why_not}"
+    if not hook.enabled:
+        return "it is disabled"
+    compiled = compile_match(hook.match)
+    try:
+        mismatch = find_mismatch(compiled, event)
+        if mismatch is not None:
+            return mismatch
+        found = compiled.test(event)
+        for search in found if isinstance(found, tuple) else ():
+            if not await matcher.search(search):
+                return f"an argument must match {search.pattern.text!r}"
+    except (UnreadableValueError, SearchError) as error:
+        return f"its match has no answer, which counts as a failure of the hook: {error}"
+    return None
+
+
+def _show(event: Event, explanations: list[_Explanation]) -> None:
+    say(f"{paint(event.name, 'cyan', bold=True)}  {describe_event(event)}".rstrip())
+    rows = [
+        (
+            describe_layer(found.hook),
+            found.hook.id,
+            paint("would run", "green") if found.why_not is None else paint("would not run", "yellow"),
+            found.why_not or "",
+        )
+        for found in explanations
+    ]
+    for line in align(rows, indent="  "):
+        say(line)
+    if not rows:
+        say("  no hook is for this event")

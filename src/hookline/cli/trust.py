@@ -1,0 +1,94 @@
+"""`hookline trust`: allow a project's hooks to run, as they are now."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from hookline.cli.describe import describe_action
+from hookline.cli.options import home_option, load
+from hookline.cli.screen import align, paint, say, shorten
+from hookline.config.layers import Layers
+from hookline.config.locate import default_home
+from hookline.config.project import project_folders, project_hooks
+from hookline.config.snapshot import Snapshot, UncoverableError, take_snapshot
+from hookline.config.trust import TrustStore, judge
+from hookline.dialects.table import get_dialect
+from hookline.errors import ConfigError
+from hookline.runners.environment import DEPTH_VARIABLE
+
+
+@click.command("trust")
+@click.argument("project", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".")
+@home_option
+def command(project: Path, home: Path | None) -> int:
+    """
+    Show what hooks of a project (by default: here) would run, and let them run as they are now.
+
+    Needs a terminal and a person at it: an agent can type commands too. When anything of the content changes,
+    nothing of it runs until you look again. This detects changes; it is no sandbox.
+    """
+    if os.environ.get(DEPTH_VARIABLE, "0") != "0":
+        raise ConfigError("hookline trust does not work inside a hook: trust is for a person to give")
+    layers = load(project, home, trust="all")
+    own = [loaded for loaded in layers.files if loaded.file.layer == "project"]
+    if not own:
+        raise ConfigError(f"{layers.project} has no hooks file")
+    store = TrustStore(home.absolute() if home is not None else default_home())
+    snapshot = snapshot_project(layers)
+    record = store.get(layers.project)
+    judgement = judge(snapshot, record)
+    if judgement.state == "trusted":
+        say(f"{layers.project} is trusted already, as it is now")
+        return 0
+    _show(layers, snapshot, judgement.changes)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigError("hookline trust asks a person: run it yourself in a terminal")
+    if not click.confirm("Let these hooks run with your permissions?", default=False):
+        say("nothing was trusted")
+        return 1
+    record_trust(store, layers, snapshot)
+    say(paint(f"{layers.project} is trusted as it is now", "green"))
+    return 0
+
+
+def snapshot_project(layers: Layers) -> Snapshot:
+    """The content of a project's hooks; raises `ConfigError` when it cannot be covered."""
+    own = [loaded for loaded in layers.files if loaded.file.layer == "project"]
+    dialects = [get_dialect(name) for name in layers.homes]
+    try:
+        return take_snapshot(layers.project, project_folders(layers.project, dialects), project_hooks(own))
+    except (UncoverableError, OSError) as error:
+        raise ConfigError(f"the hooks of {layers.project} cannot be trusted: {error}") from error
+
+
+def record_trust(store: TrustStore, layers: Layers, snapshot: Snapshot) -> None:
+    """Write the record; raises `ConfigError` when the home cannot be written."""
+    own = [loaded for loaded in layers.files if loaded.file.layer == "project"]
+    try:
+        store.put(snapshot, project_hooks(own))
+    except OSError as error:
+        raise ConfigError(f"the trust cannot be recorded: {error}") from error
+
+
+def _show(layers: Layers, snapshot: Snapshot, changes: tuple[str, ...]) -> None:
+    say(f"Hooks of {paint(str(layers.project), bold=True)}:")
+    hooks = [hook for loaded in layers.files if loaded.file.layer == "project" for hook in loaded.reading.hooks]
+    rows = [(paint(hook.id, "cyan"), hook.event, shorten(describe_action(hook), 100)) for hook in hooks]
+    for line in align(rows, indent="  "):
+        say(line)
+    if changes:
+        say("Changed since you trusted them:")
+        for name in changes:
+            say(f"  {paint(name, 'yellow')}")
+    files = [name for name, digest in snapshot.digests.items() if not digest.startswith("folder:")]
+    say(f"Covered ({snapshot.digest}):")
+    for name in files:
+        say(f"  {name}")
+    if snapshot.not_covered:
+        say("Not covered, so a change there would not be noticed:")
+        for text in snapshot.not_covered:
+            say(f"  {paint(text, 'yellow')}")

@@ -1,0 +1,39 @@
+"""
+What the last good version of a hooks file guarded, remembered for the day the file cannot be read.
+
+A file that is no YAML any more says nothing about its guards; without this memory a typo would open them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from hookline.config.store import name_for, read_json, write_json
+from hookline.config.trust import GuardedEvent, read_guards, write_guards
+
+logger = logging.getLogger("hookline")
+
+
+class GuardMemory:
+    """The memory of one user, one file for each hooks file."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "hooks" / "memory"
+
+    def recall(self, path: Path) -> tuple[GuardedEvent, ...]:
+        """The events that the file guarded when it was last read."""
+        data = read_json(self._folder / name_for(path)) or {}
+        guards = data.get("guards")
+        return read_guards(guards) if isinstance(guards, list) else ()
+
+    def remember(self, path: Path, guards: tuple[GuardedEvent, ...]) -> None:
+        """Keep what the file guards now; nothing is written when nothing is new."""
+        kept = self.recall(path)
+        if guards == kept:
+            return
+        try:
+            write_json(self._folder / name_for(path), {"file": os.path.realpath(path), "guards": write_guards(guards)})
+        except OSError as error:
+            logger.warning("what %s guards could not be remembered: %s", path, error)

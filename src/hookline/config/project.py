@@ -1,0 +1,121 @@
+"""How the hook files of a project are to be taken: counted, or left alone with a notice that says what to do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookline.config.file import LoadedFile
+from hookline.config.snapshot import Snapshot, UncoverableError, take_snapshot
+from hookline.config.trust import GuardedEvent, Judgement, Trust, TrustStore, judge
+from hookline.dialects.base import Dialect
+from hookline.hook import Hook
+from hookline.problem import Place, Problem, Severity
+from hookline.registry import Closure
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectVerdict:
+    """Whether a project's hooks count, what stays closed because they do not, and what to tell the user."""
+
+    is_counted: bool
+    why_not: str = ""
+    problems: tuple[Problem, ...] = ()
+    closures: tuple[Closure, ...] = ()
+    snapshot: Snapshot | None = None
+
+
+def project_folders(project: Path, dialects: Sequence[Dialect]) -> list[Path]:
+    """The folders whose whole content belongs to a project's hooks."""
+    return [project / dialect.folder / "hooks" for dialect in dialects]
+
+
+def project_hooks(files: Sequence[LoadedFile]) -> list[Hook]:
+    """The hooks in a project's files, trusted or not."""
+    return [hook for loaded in files for hook in loaded.reading.hooks]
+
+
+def judge_project(
+    project: Path, dialects: Sequence[Dialect], files: Sequence[LoadedFile], trust: Trust, store: TrustStore
+) -> ProjectVerdict:
+    """Judge a project's files, which have been read but not run."""
+    if trust == "all":
+        return ProjectVerdict(is_counted=True)
+    if trust == "none":
+        return _leave_alone(files, "this agent loads none", cure='open the engine with trust="recorded" to use them')
+    record = store.get(project) if trust == "recorded" else None
+    if not files and record is None:
+        return ProjectVerdict(is_counted=False)
+    try:
+        snapshot = take_snapshot(project, project_folders(project, dialects), project_hooks(files))
+    except (UncoverableError, OSError) as error:
+        return _refuse(project, files, str(error), record.guards if record else ())
+    if not isinstance(trust, str):
+        is_known = snapshot.digest in trust
+        judgement = Judgement(state="trusted" if is_known else "new")
+    else:
+        judgement = judge(snapshot, record)
+    if judgement.state == "trusted" and (change := snapshot.find_change()) is not None:
+        # The files were read after they were digested, and one has changed in between.
+        guards = record.guards if record else ()
+        judgement = Judgement(state="changed", changes=(change,), guards=guards)
+    if judgement.state == "trusted":
+        return ProjectVerdict(is_counted=True, snapshot=snapshot)
+    if judgement.state == "new":
+        cure = "look at them with hookline list, then trust them with hookline trust"
+        return _leave_alone(files, "they are code that came with the project", cure=cure)
+    return _close(project, files, judgement)
+
+
+def _leave_alone(files: Sequence[LoadedFile], why: str, *, cure: str) -> ProjectVerdict:
+    """One notice for all files of the project."""
+    paths = [loaded.file.path for loaded in files]
+    if not paths:
+        return ProjectVerdict(is_counted=False)
+    others = f" ({', '.join(str(path) for path in paths[1:])} neither)" if paths[1:] else ""
+    message = f"this project's hooks are not loaded{others}: {why}"
+    problem = _problem("untrusted", message, paths[0], cure, "notice")
+    return ProjectVerdict(is_counted=False, why_not="untrusted", problems=(problem,))
+
+
+def _refuse(project: Path, files: Sequence[LoadedFile], why: str, guards: Sequence[GuardedEvent]) -> ProjectVerdict:
+    message = f"this project's hooks are not loaded: {why}"
+    cure = "hooks must consist of regular files of the project"
+    problem = _problem("untrustable", message, _first_path(project, files), cure, "error")
+    closures = _close_all(guards, why)
+    return ProjectVerdict(is_counted=False, why_not="untrustable", problems=(problem,), closures=closures)
+
+
+def _close(project: Path, files: Sequence[LoadedFile], judgement: Judgement) -> ProjectVerdict:
+    named = ", ".join(judgement.changes[:_MOST_NAMED])
+    more = len(judgement.changes) - _MOST_NAMED
+    what = f"{named} and {more} more" if more > 0 else named
+    message = f"this project's hooks have changed since you trusted them, so none of them runs: {what}"
+    cure = "look at the change, then run hookline trust, or hookline untrust to do without them"
+    problem = _problem("trust-changed", message, _first_path(project, files), cure, "warning")
+    why = f"they have changed since you trusted them ({what}); look at the change and run hookline trust"
+    closures = _close_all(judgement.guards, why)
+    return ProjectVerdict(is_counted=False, why_not="changed", problems=(problem,), closures=closures)
+
+
+def _close_all(guards: Sequence[GuardedEvent], why: str) -> tuple[Closure, ...]:
+    return tuple(
+        Closure(
+            event=guard.event,
+            hook_id=guard.hook_id,
+            reason=f"{guard.event} is guarded by hook {guard.hook_id!r} of this project, whose hooks cannot run: {why}",
+        )
+        for guard in guards
+    )
+
+
+def _first_path(project: Path, files: Sequence[LoadedFile]) -> Path:
+    return files[0].file.path if files else Path(os.fspath(project))
+
+
+def _problem(code: str, message: str, path: Path, cure: str, severity: Severity) -> Problem:
+    return Problem(severity=severity, code=code, message=message, place=Place(path=path), cure=cure)

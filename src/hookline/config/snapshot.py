@@ -1,0 +1,188 @@
+"""
+What a project's hooks are made of: the digest of every file that belongs to them.
+
+Covered are all files of the hook folders and every argument of a hook that names a file of the project. What
+those files go on to run is not covered, and is said to be so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookline.hook import CommandAction, Hook, ScriptAction, ShellAction
+
+MAX_FILES = 10_000
+MAX_BYTES = 256 * 1024 * 1024
+_CHUNK = 1024 * 1024
+# Programs whose arguments name what they go on to run, which no digest of the arguments covers.
+_LAUNCHERS = frozenset(
+    {"make", "just", "task", "npm", "npx", "pnpm", "yarn", "bun", "deno", "cargo", "go", "gradle", "mvn", "tox", "nox"}
+    | {"pytest", "uv", "uvx", "pipx", "poetry", "hatch", "docker"}
+)
+
+Identity = tuple[int, int, int, int]
+"""Device, inode, size and time of last change: what tells quickly that a file is still the same."""
+
+
+class UncoverableError(Exception):
+    """Hooks that cannot be trusted as they are, and why: a link that leaves the project, too much to read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoveredFile:
+    """One file, or the list of names in one folder, with its digest and its identity when it was read."""
+
+    digest: str
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The covered files of a project by their path in it, and what is not covered, in words."""
+
+    project: Path
+    files: dict[str, CoveredFile]
+    not_covered: tuple[str, ...] = ()
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each covered file, by its path in the project."""
+        return {name: file.digest for name, file in self.files.items()}
+
+    @property
+    def digest(self) -> str:
+        """One digest for all of it."""
+        whole = hashlib.sha256()
+        for name, digest in sorted(self.digests.items()):
+            whole.update(f"{name}\0{digest}\0".encode("utf-8", "surrogateescape"))
+        return f"sha256:{whole.hexdigest()}"
+
+    def find_change(self) -> str | None:
+        """The first covered file that is not what it was when it was read, None when all are."""
+        for name, file in self.files.items():
+            path = self.project / name
+            try:
+                if _identify(path) == file.identity or _digest_any(path) == file.digest:
+                    continue
+            except OSError:
+                pass
+            return name
+        return None
+
+
+def take_snapshot(project: Path, folders: Iterable[Path], hooks: Sequence[Hook]) -> Snapshot:
+    """
+    Read all files that the project's hooks are made of.
+
+    Raises `UncoverableError` when a link leads out of the project, something is no regular file or there is
+    too much, and `OSError` when something cannot be read.
+    """
+    taker = _Taker(project)
+    for folder in folders:
+        if os.path.lexists(folder):
+            taker.add_tree(folder)
+    for hook in hooks:
+        for path in _find_arguments(hook, project):
+            taker.add_file(path)
+    return Snapshot(project=project, files=taker.files, not_covered=tuple(_find_not_covered(hooks)))
+
+
+class _Taker:
+    def __init__(self, project: Path) -> None:
+        self._project = project
+        self._real_project = Path(os.path.realpath(project))
+        self._bytes = 0
+        self.files: dict[str, CoveredFile] = {}
+
+    def add_tree(self, folder: Path) -> None:
+        self._check_inside(folder)
+        self._add(folder)
+        for name in _list_folder(folder):
+            path = folder / name
+            if path.is_dir():
+                self.add_tree(path)
+            else:
+                self.add_file(path)
+
+    def add_file(self, path: Path) -> None:
+        self._check_inside(path)
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UncoverableError(f"{path} is no regular file")
+        self._add(path)
+
+    def _check_inside(self, path: Path) -> None:
+        real = Path(os.path.realpath(path))
+        if not real.is_relative_to(self._real_project):
+            raise UncoverableError(f"{path} is a link that leaves the project, to {real}")
+
+    def _add(self, path: Path) -> None:
+        name = os.path.relpath(path, self._project)
+        if name in self.files:
+            return
+        identity = _identify(path)
+        self._bytes += identity[2]
+        if len(self.files) >= MAX_FILES or self._bytes > MAX_BYTES:
+            raise UncoverableError(f"there are more than {MAX_FILES} files or {MAX_BYTES} bytes to cover")
+        self.files[name] = CoveredFile(digest=_digest_any(path), identity=identity)
+
+
+def _identify(path: Path) -> Identity:
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _list_folder(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))  # noqa: PTH208 - names, as they are digested
+
+
+def _digest_any(path: Path) -> str:
+    """The digest of a file's bytes, or of the names in a folder."""
+    digest = hashlib.sha256()
+    if path.is_dir():
+        digest.update("\0".join(_list_folder(path)).encode("utf-8", "surrogateescape"))
+        return f"folder:{digest.hexdigest()}"
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _find_arguments(hook: Hook, project: Path) -> Iterator[Path]:
+    """The arguments of a hook that name a regular file of the project."""
+    for word in _words_of(hook):
+        path = project / word
+        try:
+            is_file = stat.S_ISREG(path.stat().st_mode)
+        except (OSError, ValueError):
+            continue
+        if is_file and Path(os.path.abspath(path)).is_relative_to(project):  # noqa: PTH100 - links are judged later
+            yield path
+
+
+def _words_of(hook: Hook) -> list[str]:
+    action = hook.action
+    if isinstance(action, ScriptAction):
+        return [*action.interpreter, str(action.path), *action.args]
+    if isinstance(action, CommandAction):
+        return [*action.argv, *action.args]
+    assert isinstance(action, ShellAction)
+    try:
+        return shlex.split(action.text, comments=True)
+    except ValueError:
+        return action.text.split()
+
+
+def _find_not_covered(hooks: Iterable[Hook]) -> Iterator[str]:
+    for hook in hooks:
+        names = {os.path.basename(word) for word in _words_of(hook)}  # noqa: PTH119 - words, not paths
+        launchers = sorted(names & _LAUNCHERS)
+        if launchers:
+            yield f"hook {hook.id!r}: what {', '.join(launchers)} goes on to run"
+        if isinstance(hook.action, ScriptAction):
+            yield f"hook {hook.id!r}: what {hook.action.path.name} imports or runs from outside its folder"

@@ -1,0 +1,105 @@
+"""Where in an agent's life something happens: what every event of it carries, and the way in and out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from hookline.events import Agent, Event, Fields, Tool
+from hookline.lifecycle.step import Fire, Firing, Step, drive, drive_sync
+from hookline.outcome import Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question that hooks want put to a human: why, and about which event."""
+
+    reason: str
+    event: Event
+
+    @property
+    def tool(self) -> Tool | None:
+        """The tool call in question, if it is about one."""
+        return self.event.tool
+
+
+Ask = Callable[[Asked], bool | Awaitable[bool]]
+"""A host's way to ask a human; True lets the action happen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """
+    What the events of one agent in one session have in common.
+
+    `ask` puts a hook's question to a human; without it a question counts as a no.
+    """
+
+    firing: Firing
+    session_id: str
+    agent: Agent
+    profile: str
+    cwd: str
+    turn_id: str | None = None
+    ask: Ask | None = None
+
+    def fire(self, name: str, build: Callable[[], Fields]) -> Step[Decision]:
+        """Fire an event of this scope; its record is built only if somebody listens."""
+        decision: Decision = yield Fire(name, lambda: self.event(build()))
+        return decision
+
+    def event(self, fields: Fields) -> Event:
+        """An occurrence in this scope."""
+        return Event(
+            fields,
+            session_id=self.session_id,
+            turn_id=self.turn_id,
+            agent=self.agent,
+            profile=self.profile,
+            cwd=self.cwd,
+        )
+
+
+class Phase(ABC):
+    """
+    A part of an agent's life with a beginning and an end, as a context manager of both kinds.
+
+    Whatever happens inside, `_leave` runs once and is told about it.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    @abstractmethod
+    def _enter(self) -> Step[None]:
+        """Announce the beginning."""
+
+    @abstractmethod
+    def _leave(self, error: BaseException | None) -> Step[None]:
+        """Announce the end; `error` is what ended it, None for a normal end."""
+
+    async def __aenter__(self) -> Self:
+        await drive(self._enter(), self._scope.firing)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await drive(self._leave(error), self._scope.firing)
+
+    def __enter__(self) -> Self:
+        drive_sync(self._enter(), self._scope.firing)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        drive_sync(self._leave(error), self._scope.firing)
+
+
+def is_interruption(error: BaseException | None) -> bool:
+    """Whether an end came from outside: a cancelled task, Ctrl-C, a host that exits."""
+    return error is not None and not isinstance(error, Exception)

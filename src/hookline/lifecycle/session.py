@@ -1,0 +1,151 @@
+"""A session: its start or restoration, its turns and workflows, its end."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Literal
+from uuid import uuid4
+
+from hookline.events import (
+    MAIN_AGENT,
+    Agent,
+    SessionEnd,
+    SessionRestored,
+    SessionStart,
+    UserInterrupt,
+    WorkflowRunEnd,
+    WorkflowRunStart,
+)
+from hookline.lifecycle.scope import Ask, Phase, Scope, is_interruption
+from hookline.lifecycle.step import DrainSession, Firing, Step, drive, drive_sync
+from hookline.lifecycle.turn import Turn
+
+WorkflowOutcome = Literal["succeeded", "failed", "cancelled"]
+
+
+class Session(Phase):
+    """
+    One session of an agent, as a context manager.
+
+    Entering it fires `session_start`, or `session_restored` when `restored_from` names the saved session.
+    Leaving it fires `session_end` and gives the session's async hooks their grace. `ask` puts questions of
+    hooks to a human (plain or async, True lets the action happen); without it a question counts as a no.
+    """
+
+    def __init__(
+        self,
+        engine: Firing,
+        *,
+        id: str | None = None,  # noqa: A002 - what it is, in the host's words
+        profile: str = "",
+        cwd: str | os.PathLike[str] | None = None,
+        agent: Agent = MAIN_AGENT,
+        ask: Ask | None = None,
+        restored_from: str | None = None,
+        grace_s: float | None = None,
+    ) -> None:
+        self.id = id or uuid4().hex
+        self._restored_from = restored_from
+        self._grace_s = grace_s
+        self._turns = 0
+        self._running: list[Turn] = []
+        super().__init__(
+            Scope(
+                firing=engine,
+                session_id=self.id,
+                agent=agent,
+                profile=profile,
+                cwd="" if cwd is None else os.fspath(cwd),
+                ask=ask,
+            )
+        )
+
+    def turn(self, prompt: str, *, is_retry: bool = False) -> Turn:
+        """
+        The next turn, as a context manager; see `Turn`.
+
+        A retry keeps the number of the turn it repeats and does not submit the prompt again.
+        """
+        if not is_retry or self._turns == 0:
+            self._turns += 1
+        scope = replace(self._scope, turn_id=uuid4().hex)
+        turn = _TrackedTurn(scope, prompt, self._turns, is_retry=is_retry, running=self._running)
+        return turn
+
+    def workflow(self, input_text: str = "", *, run_id: str | None = None) -> Workflow:
+        """A workflow run, as a context manager."""
+        return Workflow(self._scope, run_id or uuid4().hex, input_text)
+
+    async def interrupt(self) -> None:
+        """Report that the user interrupted; the turns under way end as interrupted. Does not stop the host's work."""
+        await drive(self._interrupt(), self._scope.firing)
+
+    def interrupt_sync(self) -> None:
+        """The same as `interrupt`, without an event loop."""
+        drive_sync(self._interrupt(), self._scope.firing)
+
+    def _interrupt(self) -> Step[None]:
+        for turn in self._running:
+            turn.mark_interrupted()
+        yield from self._scope.fire("user_interrupt", UserInterrupt)
+
+    def _enter(self) -> Step[None]:
+        restored_from = self._restored_from
+        if restored_from is None:
+            yield from self._scope.fire("session_start", SessionStart)
+        else:
+            yield from self._scope.fire("session_restored", lambda: SessionRestored(restored_session_id=restored_from))
+
+    def _leave(self, error: BaseException | None) -> Step[None]:
+        del error
+        try:
+            yield from self._scope.fire("session_end", SessionEnd)
+        finally:
+            yield DrainSession(session_id=self.id, grace_s=self._grace_s)
+
+
+class _TrackedTurn(Turn):
+    """A turn that its session knows while it runs, so that an interrupt can mark it."""
+
+    def __init__(self, scope: Scope, prompt: str, number: int, *, is_retry: bool, running: list[Turn]) -> None:
+        super().__init__(scope, prompt, number, is_retry=is_retry)
+        self._running_turns = running
+
+    def _enter(self) -> Step[None]:
+        yield from super()._enter()
+        self._running_turns.append(self)
+
+    def _leave(self, error: BaseException | None) -> Step[None]:
+        self._running_turns.remove(self)
+        yield from super()._leave(error)
+
+
+class Workflow(Phase):
+    """One workflow run; leaving it fires `workflow_run_end`, also after a failure or a cancellation."""
+
+    def __init__(self, scope: Scope, run_id: str, input_text: str) -> None:
+        super().__init__(scope)
+        self.run_id = run_id
+        self._input_text = input_text
+        self._outcome: str | None = None
+        self._reason = ""
+
+    def finish(self, outcome: str, reason: str = "") -> None:
+        """Name the outcome in the host's words; otherwise it is succeeded, failed or cancelled."""
+        self._outcome, self._reason = outcome, reason
+
+    def _enter(self) -> Step[None]:
+        yield from self._scope.fire(
+            "workflow_run_start", lambda: WorkflowRunStart(run_id=self.run_id, input_text=self._input_text)
+        )
+
+    def _leave(self, error: BaseException | None) -> Step[None]:
+        outcome: WorkflowOutcome = "succeeded"
+        if error is not None:
+            outcome = "cancelled" if is_interruption(error) else "failed"
+        reason = self._reason or (str(error) if error is not None else "")
+        yield from self._scope.fire(
+            "workflow_run_end",
+            lambda: WorkflowRunEnd(run_id=self.run_id, outcome=self._outcome or outcome, reason=reason),
+        )

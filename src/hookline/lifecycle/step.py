@@ -1,0 +1,133 @@
+"""
+One logic for asynchronous and synchronous hosts.
+
+What happens in a session is written once, as generators that yield what they need done: fire an event, wait for
+hooks, call a function of the host. Two small drivers do it, one awaiting, one not.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from hookline.errors import HooklineError
+from hookline.events import Event
+from hookline.outcome import EMPTY_DECISION, Decision, Run
+
+T = TypeVar("T")
+
+
+class Firing(Protocol):
+    """What a lifecycle needs of an engine."""
+
+    def listens(self, event_name: str) -> bool: ...
+
+    async def fire(self, event: Event) -> Decision: ...
+
+    def fire_sync(self, event: Event) -> Decision: ...
+
+    async def drain_turn(self, session_id: str = "", *, agent_id: str | None = None) -> tuple[Run, ...]: ...
+
+    def drain_turn_sync(self, session_id: str = "", *, agent_id: str | None = None) -> tuple[Run, ...]: ...
+
+    async def drain_session(self, session_id: str = "", *, grace_s: float | None = None) -> tuple[Run, ...]: ...
+
+    def drain_session_sync(self, session_id: str = "", *, grace_s: float | None = None) -> tuple[Run, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fire:
+    """Fire the event that `build` makes, which is built only if somebody listens."""
+
+    name: str
+    build: Callable[[], Event]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainTurn:
+    """Wait for the async hooks of a turn, those of one agent if it is named."""
+
+    session_id: str
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainSession:
+    """Wait for the async hooks of a session within its grace."""
+
+    session_id: str
+    grace_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call a function of the host, which may be a plain or an async one."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = field(default=())
+
+
+Command = Fire | DrainTurn | DrainSession | Call
+Step = Generator[Command, Any, T]
+"""A piece of a lifecycle: yields commands, is sent their results, returns a T."""
+
+
+async def drive(step: Step[T], firing: Firing) -> T:
+    """Do what a step asks for, awaiting; what goes wrong is raised inside the step."""
+    result: Any = None
+    error: BaseException | None = None
+    while True:
+        try:
+            command = step.send(result) if error is None else step.throw(error)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+        result, error = None, None
+        try:
+            result = await _do(command, firing)
+        except BaseException as raised:
+            error = raised
+
+
+def drive_sync(step: Step[T], firing: Firing) -> T:
+    """Do what a step asks for, without an event loop."""
+    result: Any = None
+    error: BaseException | None = None
+    while True:
+        try:
+            command = step.send(result) if error is None else step.throw(error)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+        result, error = None, None
+        try:
+            result = _do_sync(command, firing)
+        except BaseException as raised:
+            error = raised
+
+
+async def _do(command: Command, firing: Firing) -> Any:
+    if isinstance(command, Fire):
+        return await firing.fire(command.build()) if firing.listens(command.name) else EMPTY_DECISION
+    if isinstance(command, DrainTurn):
+        return await firing.drain_turn(command.session_id, agent_id=command.agent_id)
+    if isinstance(command, DrainSession):
+        return await firing.drain_session(command.session_id, grace_s=command.grace_s)
+    found = command.function(*command.arguments)
+    return await found if inspect.isawaitable(found) else found
+
+
+def _do_sync(command: Command, firing: Firing) -> Any:
+    if isinstance(command, Fire):
+        return firing.fire_sync(command.build()) if firing.listens(command.name) else EMPTY_DECISION
+    if isinstance(command, DrainTurn):
+        return firing.drain_turn_sync(command.session_id, agent_id=command.agent_id)
+    if isinstance(command, DrainSession):
+        return firing.drain_session_sync(command.session_id, grace_s=command.grace_s)
+    found = command.function(*command.arguments)
+    if inspect.iscoroutine(found):
+        found.close()
+        raise HooklineError(f"{command.function!r} is async; in synchronous code give a plain function")
+    return found

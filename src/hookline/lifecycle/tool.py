@@ -1,0 +1,167 @@
+"""A tool call: asked about before it runs, approved where a human must, reported after it ran or did not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+from uuid import uuid4
+
+from hookline.events import (
+    AfterToolCall,
+    ApprovalRequested,
+    ApprovalResolved,
+    BeforeToolCall,
+    Tool,
+    ToolError,
+    ToolResult,
+)
+from hookline.lifecycle.errors import ToolCallDeniedError
+from hookline.lifecycle.scope import Asked, Phase, Scope, is_interruption
+from hookline.lifecycle.step import Call, Step
+from hookline.outcome import Decision
+
+Approve = Callable[[Tool], bool | Tool | Awaitable[bool | Tool]]
+"""A host's own approval: False rejects the call, True accepts it, a tool accepts it with other arguments."""
+
+_NO_ANSWER = "nobody could be asked"
+
+
+class ToolCall(Phase):
+    """
+    One tool call, from the intention to its result.
+
+    Entering it fires `before_tool_call`, puts a hook's question to the session's `ask`, and then asks `approve`
+    (with the approval events around it); if that changes the arguments, `before_tool_call` is fired again with
+    them. Raises `ToolCallDeniedError` when the call must not run, after `after_tool_call` has said so. Inside,
+    `tool` is the call as it is to run, and `finish` takes its result. Leaving it fires `after_tool_call`, and
+    `tool_error` when an exception leaves it. `result` is then what the model is told.
+    """
+
+    def __init__(self, scope: Scope, tool: Tool, *, approve: Approve | None = None) -> None:
+        super().__init__(scope)
+        self.tool = tool
+        self.result: ToolResult | None = None
+        self._approve = approve
+        self._started_at = 0.0
+
+    def finish(self, result: ToolResult | str) -> None:
+        """Hand in what the tool returned."""
+        self.result = ToolResult(text=result) if isinstance(result, str) else result
+
+    def _enter(self) -> Step[None]:
+        yield from self._ask_hooks()
+        if self._approve is not None:
+            edited = yield from self._ask_human(self._approve)
+            if edited is not None:
+                self.tool = edited
+                yield from self._ask_hooks()
+        self._started_at = time.monotonic()
+
+    def _ask_hooks(self) -> Step[None]:
+        tool = self.tool
+        decision = yield from self._scope.fire("before_tool_call", lambda: BeforeToolCall(tool=tool))
+        if decision.event is not None and decision.event.tool is not None:
+            self.tool = decision.event.tool
+        if decision.verdict == "block":
+            yield from self._deny(decision, "hook")
+        elif decision.verdict == "ask":
+            yield from self._put_question(decision)
+
+    def _put_question(self, decision: Decision) -> Step[None]:
+        ask, event = self._scope.ask, decision.event
+        if ask is None or event is None:
+            reason = f"{decision.reason} ({_NO_ANSWER})"
+            yield from self._deny(replace(decision, verdict="block", reason=reason), "hook")
+            return
+        is_agreed = yield Call(ask, (Asked(reason=decision.reason or "", event=event),))
+        if not is_agreed:
+            yield from self._deny(replace(decision, verdict="block"), "user")
+
+    def _ask_human(self, approve: Approve) -> Step[Tool | None]:
+        """The host's approval, with its events; returns the tool when its arguments were edited."""
+        tool, request_id, caller = self.tool, uuid4().hex, self._scope.agent.name or self._scope.profile
+        yield from self._scope.fire(
+            "approval_requested", lambda: ApprovalRequested(request_id=request_id, caller_name=caller, tool=tool)
+        )
+        answer: bool | Tool = yield Call(approve, (tool,))
+        is_approved = answer is not False
+        yield from self._scope.fire(
+            "approval_resolved",
+            lambda: ApprovalResolved(request_id=request_id, caller_name=caller, tool=tool, approved=is_approved),
+        )
+        if not is_approved:
+            yield from self._deny(Decision(verdict="block", reason="rejected by the user"), "user")
+        return answer if isinstance(answer, Tool) and answer != tool else None
+
+    def _deny(self, decision: Decision, source: Literal["user", "hook"]) -> Step[None]:
+        """Report a call that does not run, and raise."""
+        result = ToolResult(
+            text=decision.reason or "denied",
+            failed=True,
+            approval_rejected=True,
+            rejection_source=source,
+            hook_denied=source == "hook",
+        )
+        yield from self._report(result)
+        assert self.result is not None
+        raise ToolCallDeniedError(decision, self.result)
+
+    def _leave(self, error: BaseException | None) -> Step[None]:
+        took = round((time.monotonic() - self._started_at) * 1000, 3)
+        if error is None:
+            result = self.result or ToolResult()
+            yield from self._report(result if result.duration_ms else replace(result, duration_ms=took))
+        elif is_interruption(error):
+            yield from self._report(ToolResult(text="interrupted", duration_ms=took, failed=True))
+        else:
+            text = str(error) or type(error).__name__
+            yield from self._report(ToolResult(text=text, duration_ms=took, error=True, failed=True))
+            yield from self._report_error()
+
+    def _report(self, result: ToolResult) -> Step[None]:
+        tool = self.tool
+        decision = yield from self._scope.fire("after_tool_call", lambda: AfterToolCall(tool=tool, result=result))
+        self.result = _append(result, decision.context)
+
+    def _report_error(self) -> Step[None]:
+        tool, result = self.tool, self.result or ToolResult()
+        decision = yield from self._scope.fire("tool_error", lambda: ToolError(tool=tool, result=result))
+        self.result = _append(result, decision.context)
+
+
+def _append(result: ToolResult, context: tuple[str, ...]) -> ToolResult:
+    return replace(result, text="\n".join([result.text, *context])) if context else result
+
+
+def run_tool_call(call: ToolCall, run: Callable[[Tool], Any]) -> Step[ToolResult]:
+    """
+    Live through a tool call: ask, run, report.
+
+    A denied call and an exception of the tool become results for the model; interruptions go on.
+    """
+    try:
+        yield from call._enter()
+    except ToolCallDeniedError as denied:
+        return denied.result
+    try:
+        returned = yield Call(run, (call.tool,))
+        call.finish(_read_result(returned))
+    except Exception as error:  # boundary: the tool is the host's, its failure is for the model
+        yield from call._leave(error)
+    except BaseException as error:
+        yield from call._leave(error)
+        raise
+    else:
+        yield from call._leave(None)
+    assert call.result is not None
+    return call.result
+
+
+def _read_result(returned: Any) -> ToolResult:
+    if isinstance(returned, ToolResult):
+        return returned
+    if isinstance(returned, Mapping):
+        return ToolResult(**returned)
+    return ToolResult(text="" if returned is None else str(returned))

@@ -1,0 +1,298 @@
+"""
+The docs tell the truth: every snippet is run, every list is complete, every link leads somewhere.
+
+The blocks of a page are one story in one scratch project, told from top to bottom. What each kind of block
+means is in CONTRIBUTING.md, "The docs".
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import pytest
+
+import hookline
+from hookline.cli.main import VERBS, cli
+from hookline.config.layers import load_file
+from hookline.config.locate import HookFile
+from hookline.dialects import spec
+from hookline.dialects.table import DIALECTS
+from hookline.events import EVENT_NAMES
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+README_EXAMPLE_ENDS_BEFORE = 40
+COMMAND_LIMIT_S = 30
+
+_FENCE = re.compile(
+    r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]*)\")?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+_LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
+_DURATION = re.compile(r"\b\d+ ms\b")
+_HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One fenced block of a page."""
+
+    language: str
+    title: str
+    text: str
+    line: int
+
+
+def read_blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    blocks = [
+        Block(
+            language=match["language"],
+            title=match["title"] or "",
+            text=match["text"],
+            line=text.count("\n", 0, match.start()) + 1,
+        )
+        for match in _FENCE.finditer(text)
+    ]
+    assert text.count("\n```") == 2 * len(blocks), f"{page}: a fence that is not understood"
+    return blocks
+
+
+def is_told(block: Block) -> bool:
+    return block.title != "part" and block.language in ("console", "python", "yaml", "json", "sh", "text")
+
+
+def name_page(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+STORIES = [page for page in PAGES if any(is_told(block) for block in read_blocks(page))]
+
+
+@dataclass(slots=True)
+class Story:
+    """
+    A page being told: a home folder, a project in it, and the environment its commands run in.
+
+    The page calls the home `/home/you`.
+    """
+
+    home: Path
+    printed: str = ""
+    exported: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.project.mkdir()
+
+    @property
+    def project(self) -> Path:
+        return self.home / "project"
+
+    def tell(self, block: Block) -> None:
+        if block.title == "output":
+            assert_prints(self.printed, block.text)
+        elif block.title:
+            self.write(block)
+        elif block.language == "console":
+            self.run_console(block.text)
+        elif block.language == "python":
+            self.printed = self.run([sys.executable, "-c", block.text], is_checked=True)
+        elif block.language == "json":
+            json.loads(block.text)
+        elif block.language == "yaml":
+            assert_loads(self.home / "hooks.yaml", block.text)
+
+    def write(self, block: Block) -> None:
+        path = self.home / block.title[2:] if block.title.startswith("~/") else self.project / block.title
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.name == "hooks.yaml":
+            assert_loads(path, block.text)
+        path.write_text(block.text, encoding="utf-8")
+
+    def run_console(self, text: str) -> None:
+        for command, expected in split_console(text):
+            if command.startswith("export "):
+                name, _, value = command.removeprefix("export ").partition("=")
+                self.exported[name] = value
+            else:
+                assert_prints(self.run(["/bin/sh", "-c", command]), expected)
+
+    def run(self, argv: list[str], *, is_checked: bool = False) -> str:
+        done = subprocess.run(
+            argv,
+            cwd=self.project,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=COMMAND_LIMIT_S,
+            text=True,
+            check=False,
+        )
+        assert not is_checked or done.returncode == 0, done.stdout
+        return done.stdout.replace(str(self.home), "/home/you")
+
+    def environment(self) -> Mapping[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("HOOKLINE")}
+        programs = os.pathsep.join((str(Path(sys.executable).parent), inherited.get("PATH", os.defpath)))
+        return {**inherited, "PATH": programs, "HOME": str(self.home), **self.exported}
+
+
+def split_console(text: str) -> Iterator[tuple[str, str]]:
+    """The commands of a console block and what each prints; a command goes on after a backslash."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        lines = part.splitlines(keepends=True)
+        length = next(number for number, line in enumerate(lines, 1) if not line.endswith("\\\n"))
+        yield "".join(lines[:length]).strip(), "".join(lines[length:])
+
+
+def assert_prints(actual: str, expected: str) -> None:
+    """
+    Compare outputs; `...` stands for anything on a line, and for any lines where it stands alone.
+
+    All durations and all widths of gaps count as the same.
+    """
+    pattern = ""
+    for line in expected.splitlines():
+        if line.strip() == "...":
+            pattern += r"(?:.*\n)*?"
+        else:
+            pattern += ".*".join(re.escape(piece) for piece in _squeeze(line).split("...")) + "\n"
+    text = "".join(f"{_squeeze(line)}\n" for line in actual.splitlines())
+    assert re.fullmatch(pattern, text), f"the page says:\n{expected}\nbut it prints:\n{actual}"
+
+
+def _squeeze(line: str) -> str:
+    return re.sub(r" +", " ", _DURATION.sub("1 ms", line)).rstrip()
+
+
+def assert_loads(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    dialect = next((d for d in DIALECTS.values() if d.folder in path.parts), DIALECTS["native"])
+    reading = load_file(HookFile(layer="user", dialect=dialect, path=path)).reading
+    assert not [str(problem) for problem in reading.problems if problem.severity == "error"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stories are told for a POSIX shell")
+@pytest.mark.parametrize("page", STORIES, ids=name_page)
+def test_page_tells_what_happens(page: Path, tmp_path: Path) -> None:
+    story = Story(tmp_path.resolve())
+    for block in read_blocks(page):
+        if not is_told(block):
+            continue
+        try:
+            story.tell(block)
+        except AssertionError as error:
+            raise AssertionError(f"{page}:{block.line}: {error}") from error
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_page)
+def test_links_lead_somewhere(page: Path) -> None:
+    for match in _LINK.finditer(_FENCE.sub("", page.read_text(encoding="utf-8"))):
+        target, _, anchor = match["target"].partition("#")
+        if "://" in target:
+            continue
+        path = (page.parent / target).resolve() if target else page
+        assert path.exists(), match["target"]
+        assert path.is_relative_to(ROOT), match["target"]
+        if anchor:
+            assert anchor in find_anchors(path), match["target"]
+
+
+def find_anchors(page: Path) -> set[str]:
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", match["text"].lower()).replace(" ", "-") for match in _HEADING.finditer(text)}
+
+
+def test_every_page_is_on_a_shelf() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    pages = [page.relative_to(DOCS).as_posix() for page in sorted(DOCS.rglob("*.md")) if page.name != "index.md"]
+    assert [page for page in pages if f"]({page})" not in index] == []
+
+
+def test_readme_shows_its_example_and_commands_early() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[: README_EXAMPLE_ENDS_BEFORE - 1]
+    early = "\n".join(lines)
+    assert early.count("\n* **") == 3
+    for shown in ("```yaml", "```console", "→ blocked", "make demo", "make test"):
+        assert shown in early
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    generator = runpy.run_path(str(ROOT / "tools" / "generate_docs.py"))
+    for path, render in generator["PAGES"].items():
+        assert path.read_text(encoding="utf-8") == render(), "run python tools/generate_docs.py"
+
+
+def test_every_event_has_a_section() -> None:
+    assert set(EVENT_NAMES) <= find_anchors(DOCS / "reference" / "events.md")
+
+
+def test_every_problem_code_is_explained_and_no_other() -> None:
+    page = (DOCS / "reference" / "problems.md").read_text(encoding="utf-8")
+    explained = re.findall(r"^\| `([a-z0-9-]+)` \|", page, re.MULTILINE)
+    assert explained == sorted(set(explained))
+    assert set(explained) == set(find_codes())
+
+
+def find_codes() -> Iterator[str]:
+    """The codes of all problems that the source makes: given by keyword, or first to a function that notes one."""
+    notes = {"add", "warn", "_problem", "_add_defect"}
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            given = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
+            if name in notes and len(node.args) > 1:
+                given.append(node.args[0])
+            yield from (value.value for value in given if is_code(value))
+
+
+def is_code(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+SPECS = [
+    spec.NativeHookSpec,
+    spec.MatchSpec,
+    spec.ArgumentSpec,
+    spec.NativeRunSpec,
+    spec.NativeExecutionSpec,
+    spec.NativeSettingsSpec,
+]
+
+
+@pytest.mark.parametrize("keys", SPECS, ids=lambda keys: keys.__name__)
+def test_every_key_of_the_hooks_file_is_explained(keys: Any) -> None:
+    page = (DOCS / "reference" / "hooks-file.md").read_text(encoding="utf-8")
+    names = [named.encode_name for named in msgspec.structs.fields(keys)]
+    assert [name for name in names if f"\n| `{name}` |" not in page] == []
+
+
+def test_every_verb_and_option_is_explained() -> None:
+    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    for verb in VERBS:
+        command = cli.get_command(click.Context(cli), verb)
+        assert command is not None
+        assert f"\n## hookline {verb}\n" in page
+        section = page.split(f"\n## hookline {verb}\n")[1].split("\n## ")[0]
+        options = [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
+        assert [option for option in options if f"`{option}" not in section] == []
+
+
+def test_every_public_name_is_explained() -> None:
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    assert [name for name in hookline.__all__ if f"`{name}" not in page] == []

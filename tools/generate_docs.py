@@ -1,0 +1,215 @@
+"""
+Rewrites the generated pages of the docs from the tables they describe.
+
+Run it after a change of `hookline.events`: `python tools/generate_docs.py`. A test fails while a page is stale.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from hookline.dialects.native import NATIVE
+from hookline.dialects.wire import encode_record
+from hookline.events import EVENT_TYPES, Agent, BeforeToolCall, Event, EventType, SubAgent, Tool, ToolResult
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+# What a reply must hold to have each effect.
+_REPLIES = {
+    "args": "change the tool's arguments (`action: modify` with `args_override`)",
+    "reminders": "add a reminder for the model (`system_reminder`)",
+    "context": "add context (`extra_context`)",
+}
+_JSON_TYPES = {str: "text", bool: "true or false", int: "integer", float: "number"}
+# Values that make an example easier to read; any other field shows its default.
+_TOOL = Tool(name="edit_file", kind="filesystem.write", call_id="call-7", args={"path": "src/example.py"})
+_SAMPLES: dict[str, Any] = {
+    "tool": _TOOL,
+    "result": ToolResult(text="OK", duration_ms=42),
+    "sub_agent": SubAgent(name="Researcher", tool_name="research", invocation_id="inv-3", parent_call_id="call-6"),
+    "text": "Fix the failing test.",
+    "user_text": "Fix the failing test.",
+    "input_text": "Release 1.2",
+    "turn": 1,
+    "trigger": "force",
+    "usage_pct": 0.92,
+    "tokens_before": 184000,
+    "approved": True,
+    "request_id": "approval-12",
+    "caller_name": "Code",
+    "run_id": "run-5",
+    "outcome": "ok",
+    "restored_session_id": "session-1",
+    "result_summary": "Three files match.",
+}
+
+_HEAD = """\
+<!-- Written by tools/generate_docs.py from the table in src/hookline/events.py. Change that and run the script. -->
+
+# Events
+
+An event is a point in an agent's life: something is about to happen, or has happened. This page lists all of them;
+`hookline events` shows the same table in a terminal.
+
+* **Gate**: a blocking hook can stop what the event announces, or ask for a human's decision.
+* **Scope** says who waits for the event's `async` hooks: `turn` hooks are waited for at the end of the turn
+  (`Engine.drain_turn`), `session` hooks at the end of the session (`Engine.drain_session`).
+  Nothing waits for hooks of scope `none`.
+* **Edits** are what a blocking hook may change or add. [Replies](replies.md) tells how.
+
+A hook may be attached to any event. What its reply says beyond the gate and the edits of the event counts for nothing
+and is reported as ignored.
+"""
+
+_PAYLOAD = """\
+## The payload
+
+A hook gets its event as one JSON object, on stdin and in the file that `HOOKLINE_HOOK_PAYLOAD_FILE` names. It holds
+these fields, and beside them the event's own fields as listed below.
+
+| field | type | meaning |
+|---|---|---|
+| `schema` | integer | The version of the payload's format: 1. |
+| `event` | text | The event's name. |
+| `timestamp` | text | When it happened, in UTC. |
+| `session_id` | text | The session. Empty when the host has no sessions. |
+| `profile` | text | The profile of the agent that the event is about. |
+| `cwd` | text | The session's working directory. `run.cwd` of a hook does not change it. |
+| `event_id` | text | The id of this occurrence. |
+| `turn_id` | text | The turn's id. Left out when the host gives none. |
+| `agent` | [agent](#agent) | Which agent the event is about. |
+| `cwd_missing` | true | Only there when `cwd` does not exist any more and the hook runs elsewhere. |
+
+For example, a whole payload of `before_tool_call`:
+"""
+
+_RULES = """\
+## When a host fires them
+
+* `before_tool_call` comes before the host's own approval. When a human edits the arguments while approving, the host
+  fires it again with the edited arguments, before the tool runs.
+* `after_tool_call` is fired for every call: one that returned, one that failed, and one that was rejected and never
+  ran. `tool_error` follows it when the call raised.
+* `after_turn` is fired however the turn ended.
+* `user_interrupt` is never waited for, not even its blocking hooks.
+* "No objection" (`allow`) never skips an approval of the host's own.
+"""
+
+
+def render_events() -> str:
+    """The page of all events."""
+    sample = Event(
+        BeforeToolCall(tool=_TOOL),
+        session_id="session-1",
+        turn_id="turn-1",
+        profile="Code",
+        cwd="/home/you/project",
+        event_id="7d0b3f2c9a5e4d1f8b6a0c4e2d9f1a35",
+        timestamp=datetime(2026, 5, 14, 15, tzinfo=UTC),
+    )
+    parts = [
+        _HEAD,
+        "\n".join(_render_overview()),
+        _RULES,
+        _PAYLOAD,
+        _render_json(NATIVE.encode(sample, is_cwd_missing=False)),
+        *(_render_event(row) for row in EVENT_TYPES),
+        "## Records\n\nValues that several events share.\n",
+        *(_render_record(record) for record in (Tool, ToolResult, SubAgent)),
+        _render_record(Agent, none="`null`"),
+    ]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _render_overview() -> Iterator[str]:
+    yield "| event | scope | gate | edits | when |"
+    yield "|---|---|---|---|---|"
+    for row in EVENT_TYPES:
+        edits = ", ".join(f"`{name}`" for name in row.edits)
+        gate = "gate" if row.gate else ""
+        yield f"| [`{row.name}`](#{row.name}) | {row.scope} | {gate} | {edits} | {row.meaning} |"
+    yield ""
+
+
+def _render_event(row: EventType) -> str:
+    text = f"## {row.name}\n\n{row.meaning}\n\n"
+    effects = ["block the event or ask for a human's decision"] if row.gate else []
+    effects += [_REPLIES.get(name, f"edit `{name}`") for name in row.edits]
+    text += f"A blocking hook can {_join(effects)}.\n\n" if effects else "Hooks can only watch this event.\n\n"
+    if not row.field_names:
+        return text + "It has no fields of its own.\n"
+    return text + "\n".join(_render_fields(row.record, "left out")) + "\n" + _render_json(_sample_fields(row))
+
+
+def _render_record(record: type[Any], *, none: str = "left out") -> str:
+    name = record.__name__
+    meaning = " ".join((record.__doc__ or "").split())
+    return f"### {_slug(name)}\n\n{meaning}\n\n" + "\n".join(_render_fields(record, none))
+
+
+def _render_fields(record: type[Any], none: str) -> Iterator[str]:
+    hints = get_type_hints(record)
+    yield "| field | type | when the host gives none |"
+    yield "|---|---|---|"
+    for field in fields(record):
+        yield f"| `{field.name}` | {_describe_type(hints[field.name])} | {_describe_default(field, none)} |"
+    yield ""
+
+
+def _describe_type(hint: Any) -> str:
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(_describe_type(part) for part in get_args(hint) if part is not NoneType)
+    if get_origin(hint) is Literal:
+        return " or ".join(f"`{word}`" for word in get_args(hint))
+    if is_dataclass(hint):
+        name = _slug(hint.__name__)  # type: ignore[union-attr]  # the class of a record
+        return f"[{name}](#{name})"
+    return _JSON_TYPES.get(hint, "object")
+
+
+def _describe_default(field: Field[Any], none: str) -> str:
+    if field.default is None:
+        return none
+    if field.default is not MISSING:
+        return f"`{json.dumps(field.default)}`"
+    return "`{}`" if field.default_factory is not MISSING else "must be given"
+
+
+def _sample_fields(row: EventType) -> dict[str, Any]:
+    given = {field.name: _SAMPLES[field.name] for field in fields(row.record) if field.name in _SAMPLES}
+    if row.name == "tool_error":
+        given["result"] = ToolResult(text="permission denied", duration_ms=3, error=True, failed=True)
+    if row.name == "pre_compact":
+        del given["sub_agent"]
+    return encode_record(row.record(**given))
+
+
+def _render_json(data: dict[str, Any]) -> str:
+    return f"```json\n{json.dumps(data, indent=2)}\n```\n"
+
+
+def _slug(name: str) -> str:
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
+
+
+def _join(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
+
+
+PAGES = {DOCS / "reference" / "events.md": render_events}
+
+
+def main() -> None:
+    """Write all generated pages."""
+    for path, render in PAGES.items():
+        path.write_text(render(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
