@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from hookline.events import WorkflowRunStart as WorkflowRunStart
     from hookline.hook import Hook as Hook
     from hookline.hook import Settings as Settings
+    from hookline.lifecycle import PromptBlockedError as PromptBlockedError
+    from hookline.lifecycle import Session as Session
+    from hookline.lifecycle import StoppedError as StoppedError
+    from hookline.lifecycle import ToolCallDeniedError as ToolCallDeniedError
     from hookline.outcome import Answer as Answer
     from hookline.outcome import Decision as Decision
     from hookline.outcome import Edit as Edit
@@ -84,6 +88,7 @@ _HOMES = {
         "WorkflowRunStart",
     ),
     "hook": ("Hook", "Settings"),
+    "lifecycle": ("PromptBlockedError", "Session", "StoppedError", "ToolCallDeniedError"),
     "outcome": ("Answer", "Decision", "Edit", "Failure", "Run"),
     "problem": ("Place", "Problem"),
 }

@@ -27,7 +27,7 @@ from hookline.matcher import Matcher
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
 from hookline.problem import Problem
 from hookline.registry import Registry
-from hookline.runners.base import Payload
+from hookline.runners.base import Payload, Runner
 from hookline.runners.command import CommandRunner, Surroundings
 from hookline.runners.environment import DEPTH_VARIABLE
 from hookline.runners.exchange import Exchange
@@ -47,8 +47,8 @@ class Engine:
     Close it when the process is done with it, or use it in a `with` or `async with` block.
     """
 
-    def __init__(self, layers: Layers) -> None:
-        """Use `Engine.open`; this takes layers that are loaded already."""
+    def __init__(self, layers: Layers, *, runner: Runner | None = None) -> None:
+        """Use `Engine.open`; this takes layers that are loaded already, and perhaps another runner."""
         self._layers = layers
         self._registry = Registry(layers.hooks, closures=layers.closures, settings=layers.settings)
         self._background = Background(layers.settings)
@@ -58,7 +58,8 @@ class Engine:
         depth = _read_depth()
         self._stop_reason = _too_deep(depth, layers.settings)
         surroundings = Surroundings(project=layers.project, homes=layers.homes, depth=depth)
-        runner = CommandRunner(surroundings, self._exchange, adopt=self._background.adopt)
+        if runner is None:
+            runner = CommandRunner(surroundings, self._exchange, adopt=self._background.adopt)
         self._ports = Ports(
             runner=runner,
             matcher=self._matcher,
@@ -213,6 +214,15 @@ class Engine:
         grace = self.settings.shutdown_grace_s if grace_s is None else grace_s
         return await self._drain(session_id, None, ("turn", "session"), grace)
 
+    def drain_turn_sync(self, session_id: str = "", *, agent_id: str | None = None) -> tuple[Run, ...]:
+        """The same as `drain_turn`, for code without an event loop."""
+        return self._drain_sync(session_id, agent_id, ("turn",), None)
+
+    def drain_session_sync(self, session_id: str = "", *, grace_s: float | None = None) -> tuple[Run, ...]:
+        """The same as `drain_session`, for code without an event loop."""
+        grace = self.settings.shutdown_grace_s if grace_s is None else grace_s
+        return self._drain_sync(session_id, None, ("turn", "session"), grace)
+
     def close(self, *, grace_s: float | None = None) -> None:
         """
         Give what is running the grace, in seconds, end the rest, and leave nothing behind.
@@ -281,13 +291,25 @@ class Engine:
     async def _drain(
         self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
     ) -> tuple[Run, ...]:
+        future = self._submit_drain(session_id, agent_id, scopes, grace_s)
+        return () if future is None else await _wait_for(future)
+
+    def _drain_sync(
+        self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
+    ) -> tuple[Run, ...]:
+        future = self._submit_drain(session_id, agent_id, scopes, grace_s)
+        return () if future is None else future.result()
+
+    def _submit_drain(
+        self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
+    ) -> concurrent.futures.Future[tuple[Run, ...]] | None:
+        """A drain under way on the engine's thread, None when there is nothing to wait for."""
         if not self._background.is_started:
-            return ()
-        drain = self._background.drain(session_id, agent_id, scopes, grace_s)
+            return None
         try:
-            return await _wait_for(self._background.submit(drain))
+            return self._background.submit(self._background.drain(session_id, agent_id, scopes, grace_s))
         except ClosedError:
-            return ()
+            return None
 
 
 def _is_on_asyncio() -> bool:

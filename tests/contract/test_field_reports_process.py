@@ -220,9 +220,8 @@ async def test_b13_children_write_utf8_by_default(bench: Bench, monkeypatch: pyt
 
 async def test_b13_output_that_is_no_text_never_raises(bench: Bench) -> None:
     """B13 (anthropics/claude-plugins-official#5334): bytes that are no UTF-8 are shown as replacement characters."""
-    engine = bench.open(
-        write_file(shell_hook("h", r"printf 'a\377\376b'; printf '\201' >&2; exit 1", on_error="block"))
-    )
+    text = r"printf 'a\377\376b'; printf '\201' >&2; exit 1"
+    engine = bench.open(write_file(shell_hook("h", text, on_error="block")))
     decision = await engine.fire(bench.event())
     run = find_run(decision, "h")
     assert (run.stdout, run.stderr) == ("a\ufffd\ufffdb", "\ufffd")

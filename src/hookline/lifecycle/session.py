@@ -19,7 +19,7 @@ from hookline.events import (
 )
 from hookline.lifecycle.scope import Ask, Phase, Scope, is_interruption
 from hookline.lifecycle.step import DrainSession, Firing, Step, drive, drive_sync
-from hookline.lifecycle.turn import Turn
+from hookline.lifecycle.turn import Turn, TurnRegister
 
 WorkflowOutcome = Literal["succeeded", "failed", "cancelled"]
 
@@ -48,8 +48,7 @@ class Session(Phase):
         self.id = id or uuid4().hex
         self._restored_from = restored_from
         self._grace_s = grace_s
-        self._turns = 0
-        self._running: list[Turn] = []
+        self._register = TurnRegister()
         super().__init__(
             Scope(
                 firing=engine,
@@ -61,17 +60,13 @@ class Session(Phase):
             )
         )
 
-    def turn(self, prompt: str, *, is_retry: bool = False) -> Turn:
-        """
-        The next turn, as a context manager; see `Turn`.
+    def turn(self, prompt: str) -> Turn:
+        """The next turn, as a context manager; see `Turn`."""
+        return Turn(replace(self._scope, turn_id=uuid4().hex), prompt, self._register)
 
-        A retry keeps the number of the turn it repeats and does not submit the prompt again.
-        """
-        if not is_retry or self._turns == 0:
-            self._turns += 1
-        scope = replace(self._scope, turn_id=uuid4().hex)
-        turn = _TrackedTurn(scope, prompt, self._turns, is_retry=is_retry, running=self._running)
-        return turn
+    def retry(self, turn: Turn) -> Turn:
+        """The same turn once more: its prompt was submitted already and is not submitted again."""
+        return Turn(replace(self._scope, turn_id=uuid4().hex), turn.prompt, self._register, retried=turn)
 
     def workflow(self, input_text: str = "", *, run_id: str | None = None) -> Workflow:
         """A workflow run, as a context manager."""
@@ -86,7 +81,7 @@ class Session(Phase):
         drive_sync(self._interrupt(), self._scope.firing)
 
     def _interrupt(self) -> Step[None]:
-        for turn in self._running:
+        for turn in self._register.running:
             turn.mark_interrupted()
         yield from self._scope.fire("user_interrupt", UserInterrupt)
 
@@ -103,22 +98,6 @@ class Session(Phase):
             yield from self._scope.fire("session_end", SessionEnd)
         finally:
             yield DrainSession(session_id=self.id, grace_s=self._grace_s)
-
-
-class _TrackedTurn(Turn):
-    """A turn that its session knows while it runs, so that an interrupt can mark it."""
-
-    def __init__(self, scope: Scope, prompt: str, number: int, *, is_retry: bool, running: list[Turn]) -> None:
-        super().__init__(scope, prompt, number, is_retry=is_retry)
-        self._running_turns = running
-
-    def _enter(self) -> Step[None]:
-        yield from super()._enter()
-        self._running_turns.append(self)
-
-    def _leave(self, error: BaseException | None) -> Step[None]:
-        self._running_turns.remove(self)
-        yield from super()._leave(error)
 
 
 class Workflow(Phase):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -86,6 +86,19 @@ class Work(Phase):
         return None
 
 
+@dataclass(slots=True)
+class TurnRegister:
+    """The turns of a session: how many there have been, and which are under way."""
+
+    count: int = 0
+    running: list[Turn] = field(default_factory=list)
+
+    def next_number(self) -> int:
+        """The number of the turn that starts now, counted from 1."""
+        self.count += 1
+        return self.count
+
+
 class Turn(Work):
     """
     One turn: from a prompt to the end of the agent's work on it.
@@ -93,16 +106,17 @@ class Turn(Work):
     Entering it fires `user_prompt_submit` (raising `PromptBlockedError` if the prompt must not reach the model)
     and `before_turn`; leaving it fires `after_turn` with the right status and waits for the turn's async hooks.
     `prompt` is the text as hooks left it. `reminders` go into every model call of the turn, `context` into the
-    first.
+    first. A retry of a turn keeps its number, prompt and reminders.
     """
 
-    def __init__(self, scope: Scope, prompt: str, number: int, *, is_retry: bool = False) -> None:
+    def __init__(self, scope: Scope, prompt: str, register: TurnRegister, *, retried: Turn | None = None) -> None:
         super().__init__(scope)
-        self.prompt = prompt
-        self.number = number
-        self.reminders: tuple[str, ...] = ()
-        self.context: tuple[str, ...] = ()
-        self._is_retry = is_retry
+        self.prompt: str = prompt if retried is None else retried.prompt
+        self.number: int = 0 if retried is None else retried.number
+        self.reminders: tuple[str, ...] = () if retried is None else retried.reminders
+        self.context: tuple[str, ...] = () if retried is None else retried.context
+        self._register = register
+        self._is_retry = retried is not None
         self._is_interrupted = False
 
     async def inject(self, text: str) -> str:
@@ -124,19 +138,22 @@ class Turn(Work):
     def _enter(self) -> Step[None]:
         if not self._is_retry:
             self.prompt = yield from self._submit(self.prompt, is_injected=False)
+            self.number = self._register.next_number()
+        self._register.running.append(self)
         yield from self._scope.fire(
             "before_turn",
             lambda: BeforeTurn(turn=self.number, user_text=self.prompt, is_retry=self._is_retry),
         )
 
     def _leave(self, error: BaseException | None) -> Step[None]:
+        self._register.running.remove(self)
         status = self._status_after(error)
         try:
             yield from self._scope.fire(
                 "after_turn", lambda: AfterTurn(turn=self.number, status=status, failed=status != "ok")
             )
         finally:
-            if status != "interrupted":
+            if not is_interruption(error):  # whoever cancels does not want to wait; the session's end does
                 yield DrainTurn(session_id=self._scope.session_id)
 
     def _status_after(self, error: BaseException | None) -> TurnStatus:
@@ -179,7 +196,7 @@ class SubAgentWork(Work):
             id=sub_agent.invocation_id or "", name=sub_agent.name, parent_id=parent.id, depth=parent.depth + 1
         )
         super().__init__(replace(scope, agent=agent, profile=profile))
-        self.sub_agent = sub_agent
+        self.invocation = sub_agent
         self._summary = ""
 
     def finish(self, summary: str) -> None:
@@ -187,7 +204,7 @@ class SubAgentWork(Work):
         self._summary = summary[:_LONGEST_SUMMARY]
 
     def _enter(self) -> Step[None]:
-        yield from self._scope.fire("sub_agent_start", lambda: SubAgentStart(sub_agent=self.sub_agent))
+        yield from self._scope.fire("sub_agent_start", lambda: SubAgentStart(sub_agent=self.invocation))
 
     def _leave(self, error: BaseException | None) -> Step[None]:
         status: Literal["ok", "failed", "cancelled"] = "ok"
@@ -196,10 +213,10 @@ class SubAgentWork(Work):
         summary = self._summary or (str(error)[:_LONGEST_SUMMARY] if status == "failed" else "")
         yield from self._scope.fire(
             "sub_agent_end",
-            lambda: SubAgentEnd(sub_agent=self.sub_agent, status=status, result_summary=summary),
+            lambda: SubAgentEnd(sub_agent=self.invocation, status=status, result_summary=summary),
         )
         if status != "cancelled":
             yield DrainTurn(session_id=self._scope.session_id, agent_id=self._scope.agent.id)
 
     def _describe_sub_agent(self) -> SubAgent:
-        return SubAgent(name=self.sub_agent.name, tool_name=self.sub_agent.tool_name)
+        return SubAgent(name=self.invocation.name, tool_name=self.invocation.tool_name)
