@@ -1,0 +1,1 @@
+"""What Hookline costs, as ratios against floors measured in the same run."""

@@ -1,0 +1,39 @@
+"""`python -m benchmarks [--short]`: print every figure beside its floor, its goal, and whether it is met."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.dispatch import measure_dispatch
+from benchmarks.measure import Result, show_time
+from benchmarks.process import measure_processes
+from benchmarks.startup import measure_loading, measure_startup
+
+
+def main() -> None:
+    """Run all benchmarks."""
+    is_short = "--short" in sys.argv[1:]
+    print(f"Python {platform.python_version()} on {platform.machine()}, {platform.system()} {platform.release()}")
+    print(f"{'figure':48} {'time':>9} {'ratio':>8} {'goal':>7}  floor")
+    with tempfile.TemporaryDirectory(prefix="hookline-bench-") as root:
+        for result in _measure_all(Path(root), is_short=is_short):
+            mark = "met" if result.is_met else "missed"
+            print(
+                f"{result.name:48} {show_time(result.value_s):>9} {result.ratio:7.2f}x {result.goal:>7} {mark:6} "
+                f"{result.floor_name}: {show_time(result.floor_s)}",
+                flush=True,
+            )
+
+
+def _measure_all(root: Path, *, is_short: bool) -> Iterator[Result]:
+    yield from measure_startup(root, rounds=5 if is_short else 21)
+    yield from measure_loading(root, rounds=4 if is_short else 20)
+    yield from measure_dispatch(root, rounds=3 if is_short else 15, calls=2000 if is_short else 10000)
+    yield from measure_processes(root, rounds=50 if is_short else 500, burst=200)
+
+
+main()
