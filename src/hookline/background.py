@@ -14,8 +14,10 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Coroutine, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline.fold import find_warnings
 from hookline.hook import Hook, Settings
@@ -36,8 +38,7 @@ class ClosedError(RuntimeError):
     """The thread takes no more work."""
 
 
-@dataclass(slots=True)
-class Flight:
+class Flight(Struct, eq=False):
     """A run under way that nobody waits for, and the event it belongs to."""
 
     run: Run

@@ -9,8 +9,10 @@ more. Then the other hooks are started; nobody waits for them here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline.events import Event
 from hookline.fold import Chain
@@ -28,8 +30,7 @@ class Starter(Protocol):
     def __call__(self, hook: Hook, payload: Payload) -> Run: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
+class Ports(Struct, frozen=True, kw_only=True):
     """
     What a dispatch needs of the outside.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from hookline.problem import Place, Problem
 
@@ -16,8 +17,7 @@ Marks = dict[int, dict[Any, tuple[Position, Position]]]
 """For the identity of each mapping or list: where each of its keys and values stands."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Defect:
+class Defect(Struct, frozen=True, kw_only=True):
     """A fault of the text at one value, such as a key that stands twice; `path` leads to the value."""
 
     path: tuple[Any, ...]
@@ -27,16 +27,14 @@ class Defect:
     cure: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OldScalar:
+class OldScalar(Struct, frozen=True, kw_only=True):
     """A plain word that YAML 1.1 reads as something else than YAML 1.2 does."""
 
     text: str
     position: Position
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """
     The data of one file and the places in it.
 

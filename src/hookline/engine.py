@@ -10,10 +10,11 @@ import os
 import sys
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
+
+from msgspec.structs import replace
 
 from hookline.background import Background, ClosedError
 from hookline.config.layers import BrokenConfig, Layers, load_layers
@@ -51,6 +52,7 @@ class Engine:
         """Use `Engine.open`; this takes layers that are loaded already, and perhaps another runner."""
         self._layers = layers
         self._registry = Registry(layers.hooks, closures=layers.closures, settings=layers.settings)
+        self._listened = self._registry.event_names
         self._background = Background(layers.settings)
         self._matcher = Matcher()
         native_home = layers.homes["native"]
@@ -123,7 +125,7 @@ class Engine:
 
         Ask before building an event, so that an agent without hooks pays nothing for them.
         """
-        return self._registry.listens(event_name)
+        return event_name in self._listened
 
     async def fire(self, event: Event) -> Decision:
         """
@@ -133,7 +135,7 @@ class Engine:
         or a hook file. When the caller is cancelled it returns at once, and the hook that runs is ended
         elsewhere. Works on any asyncio loop; under another async library it runs in a thread.
         """
-        if not self._registry.listens(event.name):
+        if event.name not in self._listened:
             return EMPTY_DECISION
         if event.type.background:
             return self._fire_unwaited(event)
@@ -151,7 +153,7 @@ class Engine:
 
     def fire_sync(self, event: Event) -> Decision:
         """The same as `fire`, for code without an event loop; an event loop it is called on stands still."""
-        if not self._registry.listens(event.name):
+        if event.name not in self._listened:
             return EMPTY_DECISION
         if event.type.background:
             return self._fire_unwaited(event)

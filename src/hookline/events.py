@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from hookline.errors import UnknownEventError
 
@@ -19,8 +20,7 @@ Scope = Literal["turn", "session", "none"]
 Operation = Literal["merge", "replace", "append", "clear"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
+class Agent(Struct, frozen=True, kw_only=True):
     """Which agent an event is about; `depth` is 0 for the main agent and rises by one a sub-agent."""
 
     id: str = "main"
@@ -32,8 +32,7 @@ class Agent:
 MAIN_AGENT = Agent()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(Struct, frozen=True, kw_only=True):
     """A tool call: the tool, what kind of tool it is, the call's id and its arguments."""
 
     name: str
@@ -42,8 +41,7 @@ class Tool:
     args: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True, kw_only=True):
     """
     What became of a tool call.
 
@@ -60,8 +58,7 @@ class ToolResult:
     hook_denied: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubAgent:
+class SubAgent(Struct, frozen=True, kw_only=True):
     """One invocation of a sub-agent, as its parent sees it."""
 
     name: str
@@ -71,33 +68,28 @@ class SubAgent:
     parent_provider_call_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionStart:
+class SessionStart(Struct, frozen=True, kw_only=True):
     """The agent is ready: a first start, a new session, or a session set back to its beginning."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRestored:
+class SessionRestored(Struct, frozen=True, kw_only=True):
     """A saved session has been restored."""
 
     restored_session_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionEnd:
+class SessionEnd(Struct, frozen=True, kw_only=True):
     """The session ends: exit, switch, new session, deletion, or a set-back to its beginning."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserPromptSubmit:
+class UserPromptSubmit(Struct, frozen=True, kw_only=True):
     """The user submitted a message; `injected` is true for one added while the agent is running."""
 
     text: str
     injected: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BeforeTurn:
+class BeforeTurn(Struct, frozen=True, kw_only=True):
     """A turn starts; `turn` counts from 1 and `is_retry` tells that the same turn is tried again."""
 
     turn: int
@@ -105,8 +97,7 @@ class BeforeTurn:
     is_retry: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AfterTurn:
+class AfterTurn(Struct, frozen=True, kw_only=True):
     """A turn has ended: normally, by a failure, or interrupted; `failed` is true for the latter two."""
 
     turn: int
@@ -114,36 +105,31 @@ class AfterTurn:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserInterrupt:
+class UserInterrupt(Struct, frozen=True, kw_only=True):
     """The user interrupted the turn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BeforeToolCall:
+class BeforeToolCall(Struct, frozen=True, kw_only=True):
     """A tool is about to enter approval and execution."""
 
     tool: Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AfterToolCall:
+class AfterToolCall(Struct, frozen=True, kw_only=True):
     """A tool call returned, failed, or was rejected."""
 
     tool: Tool
     result: ToolResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolError:
+class ToolError(Struct, frozen=True, kw_only=True):
     """A tool call raised; comes after `after_tool_call` of the same call."""
 
     tool: Tool
     result: ToolResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalRequested:
+class ApprovalRequested(Struct, frozen=True, kw_only=True):
     """A tool call waits for a human to decide."""
 
     request_id: str
@@ -151,8 +137,7 @@ class ApprovalRequested:
     tool: Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalResolved:
+class ApprovalResolved(Struct, frozen=True, kw_only=True):
     """A human approved or rejected a tool call; the tool has not run yet."""
 
     request_id: str
@@ -161,15 +146,13 @@ class ApprovalResolved:
     approved: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubAgentStart:
+class SubAgentStart(Struct, frozen=True, kw_only=True):
     """A sub-agent's invocation starts."""
 
     sub_agent: SubAgent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubAgentEnd:
+class SubAgentEnd(Struct, frozen=True, kw_only=True):
     """A sub-agent's invocation has ended; the summary holds up to 500 characters."""
 
     sub_agent: SubAgent
@@ -177,8 +160,7 @@ class SubAgentEnd:
     result_summary: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreCompact:
+class PreCompact(Struct, frozen=True, kw_only=True):
     """The context is about to be compacted; `usage_pct` is a ratio, where 1 means 100 %."""
 
     trigger: str
@@ -187,16 +169,14 @@ class PreCompact:
     sub_agent: SubAgent | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowRunStart:
+class WorkflowRunStart(Struct, frozen=True, kw_only=True):
     """A workflow passed its checks and is about to run its nodes."""
 
     run_id: str
     input_text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowRunEnd:
+class WorkflowRunEnd(Struct, frozen=True, kw_only=True):
     """A workflow has ended, whether it succeeded, failed or was cancelled."""
 
     run_id: str
@@ -225,8 +205,7 @@ Fields = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditRule:
+class EditRule(Struct, frozen=True, kw_only=True):
     """
     What hooks may do to one field of an event.
 
@@ -238,8 +217,7 @@ class EditRule:
     path: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventType:
+class EventType(Struct, frozen=True, kw_only=True):
     """
     One row of the event table.
 
@@ -267,7 +245,7 @@ class EventType:
     @property
     def field_names(self) -> tuple[str, ...]:
         """The names of the event's own fields, in order."""
-        return tuple(self.record.__dataclass_fields__)
+        return tuple(self.record.__struct_fields__)
 
 
 _APPEND: EditRule = EditRule(operations=frozenset({"append"}))
@@ -326,8 +304,13 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class _Occurrence(Struct, frozen=True):
+    """The part of an event that may be given without its name."""
+
+    fields: Fields
+
+
+class Event(_Occurrence, frozen=True, kw_only=True):
     """
     One occurrence of an event: its record and the surroundings it happened in.
 
@@ -335,8 +318,6 @@ class Event:
     `cwd` is the session's working directory and `timestamp` is in UTC.
     """
 
-    fields: Fields
-    _: KW_ONLY
     session_id: str = ""
     turn_id: str | None = None
     agent: Agent = MAIN_AGENT

@@ -8,8 +8,10 @@ first block ends the event. block > ask > allow; order is the order of declarati
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hookline.events import EditRule, Event, EventType
 from hookline.outcome import (
@@ -26,8 +28,7 @@ from hookline.outcome import (
 _STDERR_SHOWN = 2000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chain:
+class Chain(Struct, frozen=True, kw_only=True):
     """How far a chain has come: the event with the edits so far, and what has been said."""
 
     event: Event

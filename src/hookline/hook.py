@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from hookline.events import get_event_type
 from hookline.problem import Place
@@ -16,8 +17,7 @@ OnBadReply = Literal["ignore", "error"]
 LayerName = Literal["project", "user", "code"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArgumentMatch:
+class ArgumentMatch(Struct, frozen=True, kw_only=True):
     """Conditions on one tool argument; all that are set must hold, none set asks only for a value."""
 
     equals: str | None = None
@@ -25,8 +25,7 @@ class ArgumentMatch:
     regex: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class Match(Struct, frozen=True, kw_only=True):
     """Which occurrences of its event a hook is for; all that is set must hold."""
 
     profile: str | None = None
@@ -41,8 +40,7 @@ class Match:
         return self.tool_kind is not None or self.tool_name is not None or bool(self.args)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(Struct, frozen=True, kw_only=True):
     """
     What every kind of subprocess action has: extra environment, a working directory, arguments.
 
@@ -54,30 +52,26 @@ class Action:
     cwd: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptAction(Action):
+class ScriptAction(Action, frozen=True, kw_only=True):
     """Run a script file; its suffix picks the interpreter unless `interpreter` names one."""
 
     path: Path
     interpreter: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandAction(Action):
+class CommandAction(Action, frozen=True, kw_only=True):
     """Run a program with arguments; no shell looks at either."""
 
     argv: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShellAction(Action):
+class ShellAction(Action, frozen=True, kw_only=True):
     """Run a text under a shell."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
+class Execution(Struct, frozen=True, kw_only=True):
     """
     How a hook is run, and what its failure means.
 
@@ -95,8 +89,7 @@ class Execution:
     recheck: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """Where a hook comes from: the layer, the dialect it is written in, and the place of its entry."""
 
     layer: LayerName
@@ -104,8 +97,7 @@ class Source:
     place: Place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hook:
+class Hook(Struct, frozen=True, kw_only=True):
     """One hook: when it runs (event, match), what runs (action) and how (execution)."""
 
     id: str
@@ -136,8 +128,7 @@ class Hook:
         return f"hook {self.id!r} ({self.source.place})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """
     Settings shared by all hooks of an engine; times are seconds.
 

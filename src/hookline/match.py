@@ -8,8 +8,9 @@ are not text are compared as Python's `str` of them. A missing argument or a nul
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hookline.events import Event
 from hookline.hook import ArgumentMatch, Match
@@ -22,16 +23,14 @@ class UnreadableValueError(ValueError):
     """A tool argument that cannot be turned into text, so that no condition on it has an answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class Search(Struct, frozen=True, kw_only=True):
     """A search left to be done out of place, since it might take long: what decides is its answer."""
 
     pattern: Pattern
     subject: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Condition:
+class _Condition(Struct, frozen=True, kw_only=True):
     """The compiled conditions on one argument."""
 
     name: str
@@ -40,8 +39,7 @@ class _Condition:
     pattern: Pattern | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompiledMatch:
+class CompiledMatch(Struct, frozen=True, kw_only=True):
     """A match ready to be asked; `test` never takes longer than the texts are long."""
 
     profile: str | None

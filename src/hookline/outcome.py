@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from hookline.events import Event, Operation
 from hookline.hook import Hook
@@ -16,8 +17,7 @@ RunStatus = Literal["ok", "blocked", "failed", "timeout", "cancelled", "skipped"
 Effect = Literal["blocked", "asked", "edited", "reminder", "context"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Edit(Struct, frozen=True, kw_only=True):
     """A change a hook wants in one field of its event; the event's row says whether it may."""
 
     field: str
@@ -25,8 +25,7 @@ class Edit:
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """
     What a hook that worked says.
 
@@ -43,8 +42,7 @@ class Answer:
     ignored: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """
     A hook that could not answer, and how.
 
@@ -62,8 +60,7 @@ Outcome = Answer | Failure
 NO_OBJECTION = Answer()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """
     One hook at one event: what happened and how it ended.
 
@@ -88,8 +85,7 @@ class Run:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Struct, frozen=True, kw_only=True):
     """
     What all hooks of an event say together.
 

@@ -15,8 +15,9 @@ import math
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 try:
     # The parse tree is private to CPython; where it cannot be had or read, no subject counts as safe.
@@ -35,8 +36,7 @@ class PatternError(ValueError):
     """A pattern that `re` does not take, with the reason."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class Pattern(Struct, frozen=True, kw_only=True):
     """A compiled pattern; subjects of up to `safe_length` characters may be searched in place."""
 
     text: str
@@ -89,8 +89,7 @@ def _measure_safe_length(text: str, flags: int) -> int:
     return low
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cost:
+class _Cost(Struct, frozen=True, kw_only=True):
     """
     An upper bound on what a backtracking search can do, as a function of the subject's length.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from hookline.errors import PayloadError
 from hookline.events import MAIN_AGENT, Agent, Event, EventType, get_event_type

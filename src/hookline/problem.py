@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 Severity = Literal["error", "warning", "notice"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """
     A position in a file.
 
@@ -25,8 +25,7 @@ class Place:
         return f"{self.path}:{self.line}:{self.column}" if self.line else str(self.path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """
     One finding about one place of a configuration.
 

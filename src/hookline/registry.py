@@ -7,23 +7,22 @@ A registry never changes. A reload builds a new one; a dispatch under way keeps 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hookline.events import Event
 from hookline.hook import Hook, Settings
 from hookline.match import CompiledMatch, compile_match
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """A hook and its compiled match."""
 
     hook: Hook
     match: CompiledMatch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closure:
+class Closure(Struct, frozen=True, kw_only=True):
     """
     A gate event that stays closed, and why.
 
@@ -35,8 +34,7 @@ class Closure:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(Struct, frozen=True, kw_only=True):
     """The hooks an event may concern, in order: those the agent waits for, and the others."""
 
     blocking: tuple[Entry, ...] = ()
@@ -46,8 +44,7 @@ class Selection:
 _NOTHING = Selection()
 
 
-@dataclass(slots=True)
-class _EventIndex:
+class _EventIndex(Struct, eq=False):
     """The entries of one event; `select` narrows them by what the matches name of a tool."""
 
     entries: list[Entry] = field(default_factory=list)
@@ -87,7 +84,7 @@ class _EventIndex:
 class Registry:
     """An index over hooks in their order of declaration, the closed events, and the settings that apply."""
 
-    __slots__ = ("_closures", "_index", "hooks", "settings")
+    __slots__ = ("_closures", "_index", "event_names", "hooks", "settings")
 
     def __init__(
         self,
@@ -106,15 +103,13 @@ class Registry:
         self._closures: dict[str, tuple[Closure, ...]] = {}
         for closure in closures:
             self._closures[closure.event] = (*self._closures.get(closure.event, ()), closure)
+        # The events that concern anybody: a hook is enabled for them, or they are closed.
+        self.event_names = frozenset(self._index) | frozenset(self._closures)
 
     @property
     def closures(self) -> Mapping[str, tuple[Closure, ...]]:
         """The closed events and the reasons for each."""
         return self._closures
-
-    def listens(self, event_name: str) -> bool:
-        """Whether an event of this name concerns anybody: a hook is enabled for it, or it is closed."""
-        return event_name in self._index or event_name in self._closures
 
     def select(self, event: Event) -> Selection:
         """The hooks whose match may hold for this event, as far as names tell."""

@@ -28,23 +28,23 @@ def command(keep: bool) -> None:
     no key and no network is needed.
     """
     silence_log()
-    folder = Path(tempfile.mkdtemp(prefix="hookline-demo-"))
+    scratch = Path(tempfile.mkdtemp(prefix="hookline-demo-"))
     try:
-        asyncio.run(_show(folder))
+        asyncio.run(_show(scratch / "project", scratch / "home"))
     finally:
         if keep:
-            say(f"the folder is kept: {folder}")
+            say(f"the folder is kept: {scratch / 'project'}")
         else:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
-async def _show(folder: Path) -> None:
+async def _show(folder: Path, home: Path) -> None:
     sources = sorted(path for path in HOOKS_FOLDER.rglob("*") if path.is_file() and path.suffix != ".pyc")
     furnish(folder, sources)
     say(f"A scripted agent works in {folder}, with the hooks of")
     say(f"{HOOKS_FOLDER / 'hooks.yaml'}")
     say("Each event is followed by the hooks that ran for it, and by what they decided together.")
-    async with Engine.open(folder, home=folder / "home", trust="all") as engine:
+    async with Engine.open(folder, home=home, trust="all") as engine:
         agent = ScriptedAgent(engine=engine, folder=folder, report=_report, narrate=_narrate)
         await agent.run()
     say()

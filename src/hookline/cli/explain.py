@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from hookline.cli.describe import describe_layer
 from hookline.cli.event_options import build_event, event_options
@@ -22,8 +22,7 @@ from hookline.match import UnreadableValueError, compile_match, find_mismatch
 from hookline.matcher import Matcher, SearchError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Explanation:
+class _Explanation(Struct, frozen=True, kw_only=True):
     hook: Hook
     why_not: str | None
 

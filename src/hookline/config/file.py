@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from hookline.config.json_text import parse_json
 from hookline.config.locate import HookFile
@@ -14,8 +15,7 @@ from hookline.dialects.base import Dialect, Reading
 from hookline.document import Document
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedFile:
+class LoadedFile(Struct, frozen=True, kw_only=True):
     """
     One hook file after reading.
 

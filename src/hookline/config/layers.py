@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline.config.file import LoadedFile, load_file
 from hookline.config.locate import HookFile, default_home, find_homes, find_hook_files, hook_file_candidates
@@ -29,8 +31,7 @@ from hookline.registry import Closure
 BrokenConfig = Literal["closed", "open"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layers:
+class Layers(Struct, frozen=True, kw_only=True):
     """
     What all hook files say together, in the order in which hooks run.
 

@@ -10,8 +10,9 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hookline.config.file import LoadedFile
 from hookline.dialects.base import Dialect
@@ -59,8 +60,7 @@ def lint_file(loaded: LoadedFile) -> Iterator[Problem]:
         yield from _HookLint(loaded, index, hook).find()
 
 
-@dataclass(frozen=True, slots=True)
-class _HookLint:
+class _HookLint(Struct, frozen=True):
     loaded: LoadedFile
     index: int
     hook: Hook

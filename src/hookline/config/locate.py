@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from hookline.dialects.base import Dialect
 from hookline.dialects.native import NATIVE
@@ -14,8 +15,7 @@ from hookline.dialects.native import NATIVE
 _HOOKS_FOLDER = "hooks"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookFile:
+class HookFile(Struct, frozen=True, kw_only=True):
     """A hook file that exists; `shadowed` are files beside it that are not read because of it."""
 
     layer: Literal["project", "user"]

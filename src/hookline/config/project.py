@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hookline.config.file import LoadedFile
 from hookline.config.snapshot import Snapshot, UncoverableError, take_snapshot
@@ -18,8 +19,7 @@ from hookline.registry import Closure
 _MOST_NAMED = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectVerdict:
+class ProjectVerdict(Struct, frozen=True, kw_only=True):
     """Whether a project's hooks count, what stays closed because they do not, and what to tell the user."""
 
     is_counted: bool

@@ -12,8 +12,9 @@ import os
 import shlex
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hookline.hook import CommandAction, Hook, ScriptAction, ShellAction
 
@@ -34,16 +35,14 @@ class UncoverableError(Exception):
     """Hooks that cannot be trusted as they are, and why: a link that leaves the project, too much to read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoveredFile:
+class CoveredFile(Struct, frozen=True, kw_only=True):
     """One file, or the list of names in one folder, with its digest and its identity when it was read."""
 
     digest: str
     identity: Identity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """The covered files of a project by their path in it, and what is not covered, in words."""
 
     project: Path

@@ -10,9 +10,10 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from hookline.config.snapshot import Snapshot
 from hookline.config.store import name_for, read_json, write_json
@@ -27,24 +28,21 @@ Trust = TrustMode | Collection[str]
 _MODES = ("recorded", "all", "none")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardedEvent:
+class GuardedEvent(Struct, frozen=True, kw_only=True):
     """A gate event and the hook that guards it."""
 
     event: str
     hook_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrustRecord:
+class TrustRecord(Struct, frozen=True, kw_only=True):
     """What a user trusted: the digest of each covered file, and the events that content guards."""
 
     digests: dict[str, str]
     guards: tuple[GuardedEvent, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(Struct, frozen=True, kw_only=True):
     """
     How a project's hooks stand.
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from hookline.engine import Engine
 from hookline.events import (
@@ -55,8 +56,7 @@ Report = Callable[[Event, Decision], None]
 Narrate = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptedAgent:
+class ScriptedAgent(Struct, frozen=True, kw_only=True):
     """Runs the script in a folder; `report` hears each event with its decision, `narrate` what the agent does."""
 
     engine: Engine
@@ -132,6 +132,7 @@ def _edit(folder: Path, args: Any) -> ToolResult:
 
 def furnish(folder: Path, hooks: Iterable[Path]) -> None:
     """Lay out the scratch folder: two files to work on, and the hooks."""
+    folder.mkdir()
     (folder / "greet.py").write_text('print("hello")\n', encoding="utf-8")
     (folder / "old-notes.txt").write_text("nothing of interest\n", encoding="utf-8")
     for source in hooks:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from hookline.document import Document
 from hookline.events import Event
@@ -15,8 +16,7 @@ from hookline.problem import Problem
 from hookline.registry import Closure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """
     What a hook file says.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hookline.dialects.base import Reading
 from hookline.dialects.entry import FileRules
@@ -34,8 +35,7 @@ _REMINDED = frozenset({"user_prompt_submit"})
 _ANNOTATED = frozenset({"after_tool_call", "tool_error"})
 
 
-@dataclass(frozen=True, slots=True)
-class ChrysDialect:
+class ChrysDialect(Struct, frozen=True):
     """The dialect `chrys`."""
 
     name: str = "chrys"

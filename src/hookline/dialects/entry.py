@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from hookline.dialects import spec
 from hookline.dialects.findings import Findings
@@ -53,8 +52,7 @@ _RUN_KEYS = {"script": "path", "command": "argv", "shell": "shell"}
 _ENVIRONMENT_NAME = re.compile(r"[^=\0]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileRules:
+class FileRules(Struct, frozen=True, kw_only=True):
     """
     Where the dialects whose files have the documented form differ.
 
@@ -194,8 +192,7 @@ class EntryReader:
         return wanted
 
 
-@dataclass(frozen=True, slots=True)
-class _EntryCheck:
+class _EntryCheck(Struct, frozen=True):
     """The checks of one entry that its spec cannot express."""
 
     findings: Findings

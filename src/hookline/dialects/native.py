@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from hookline.dialects.base import Reading
 from hookline.dialects.entry import FileRules
@@ -35,8 +37,7 @@ _REPLY_KEYS = frozenset({"action", "reason", "user_message", "args_override", "s
 _BLOCKING_EXIT_CODE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class NativeDialect:
+class NativeDialect(Struct, frozen=True):
     """The dialect `native`."""
 
     name: str = "native"

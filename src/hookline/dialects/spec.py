@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 Spec = TypeVar("Spec", bound=msgspec.Struct)
 
@@ -115,8 +114,7 @@ class NativeSettingsSpec(SettingsSpec, frozen=True):
     max_hook_depth: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Misfit:
+class Misfit(Struct, frozen=True, kw_only=True):
     """A value that does not fit; `path` leads to it, or to its key when `is_key`."""
 
     path: tuple[Any, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hookline.events import Event
 
@@ -31,11 +32,10 @@ def encode_envelope(event: Event) -> dict[str, Any]:
 def encode_record(record: Any) -> dict[str, Any]:
     """A record as a dict; values that are optional and not there are left out."""
     found: dict[str, Any] = {}
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if value is None and field.default is not MISSING:
-            continue
-        found[field.name] = encode_record(value) if is_dataclass(value) else value
+    for name in record.__struct_fields__:
+        value = getattr(record, name)
+        if value is not None:
+            found[name] = encode_record(value) if isinstance(value, Struct) else value
     return found
 
 

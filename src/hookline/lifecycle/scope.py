@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct
 
 from hookline.events import Agent, Event, Fields, Tool
 from hookline.lifecycle.step import Fire, Firing, Step, drive, drive_sync
 from hookline.outcome import Decision
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """A question that hooks want put to a human: why, and about which event."""
 
     reason: str
@@ -30,8 +30,7 @@ Ask = Callable[[Asked], bool | Awaitable[bool]]
 """A host's way to ask a human; True lets the action happen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(Struct, frozen=True, kw_only=True):
     """
     What the events of one agent in one session have in common.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Literal
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from hookline.events import (
     MAIN_AGENT,

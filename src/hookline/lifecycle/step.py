@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from hookline.errors import HooklineError
 from hookline.events import Event
@@ -37,32 +38,28 @@ class Firing(Protocol):
     def drain_session_sync(self, session_id: str = "", *, grace_s: float | None = None) -> tuple[Run, ...]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Fire:
+class Fire(Struct, frozen=True):
     """Fire the event that `build` makes, which is built only if somebody listens."""
 
     name: str
     build: Callable[[], Event]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrainTurn:
+class DrainTurn(Struct, frozen=True, kw_only=True):
     """Wait for the async hooks of a turn, those of one agent if it is named."""
 
     session_id: str
     agent_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrainSession:
+class DrainSession(Struct, frozen=True, kw_only=True):
     """Wait for the async hooks of a session within its grace."""
 
     session_id: str
     grace_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """Call a function of the host, which may be a plain or an async one."""
 
     function: Callable[..., Any]

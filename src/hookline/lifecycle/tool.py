@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from typing import Any, Literal
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from hookline.events import (
     AfterToolCall,

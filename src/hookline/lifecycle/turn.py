@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from uuid import uuid4
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hookline.events import (
     AfterTurn,
@@ -86,8 +88,7 @@ class Work(Phase):
         return None
 
 
-@dataclass(slots=True)
-class TurnRegister:
+class TurnRegister(Struct, eq=False):
     """The turns of a session: how many there have been, and which are under way."""
 
     count: int = 0

@@ -11,14 +11,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # The name in a child's environment by which it and its descendants are found again.
 TOKEN_VARIABLE = "HOOKLINE_RUN_ID"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """
     A program to run: arguments, environment, working directory and limits in seconds.
 
@@ -33,8 +33,7 @@ class Command:
     stdin: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class Status(Struct, frozen=True, kw_only=True):
     """How a process ended; both are None when its status was taken away by somebody else."""
 
     exit_code: int | None = None

@@ -6,7 +6,8 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hookline.process.child import TERMINATE, Child, Command, Status, describe_start_error
 from hookline.process.output import HeadTail
@@ -20,8 +21,7 @@ _CHUNK = 64 * 1024
 _LATE_CHUNKS = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """
     A process that was started and has had its time.
 
@@ -35,8 +35,7 @@ class Ended:
     stderr: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotStarted:
+class NotStarted(Struct, frozen=True, kw_only=True):
     """A process that could not be started, and why."""
 
     message: str

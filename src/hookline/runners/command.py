@@ -7,8 +7,9 @@ import shutil
 import signal
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hookline.dialects.base import Dialect
 from hookline.dialects.table import get_dialect
@@ -30,8 +31,7 @@ from hookline.runners.interpreter import NoInterpreterError, choose_interpreter
 _SHIM_TIMEOUT_S = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True, kw_only=True):
     """What all runs of an engine share: its project, the home of each dialect, and how deep it is nested."""
 
     project: Path

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hookline.dialects.base import Dialect
 from hookline.events import Event
@@ -20,8 +21,7 @@ _DROPPED = ("PYTHONHOME", "PYTHONPATH", "BASH_ENV", "ENV")
 _TEMPLATE = re.compile(r"\$\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkingDirectory:
+class WorkingDirectory(Struct, frozen=True, kw_only=True):
     """Where a hook runs; `missing` is the session's directory when that is gone and another one serves."""
 
     path: str

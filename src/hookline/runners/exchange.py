@@ -16,9 +16,10 @@ import stat
 import tempfile
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 try:
     import fcntl
@@ -39,8 +40,7 @@ class UnreadableReplyError(Exception):
     """A reply that is no ordinary readable file any more, or is too large."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallFiles:
+class CallFiles(Struct, frozen=True, kw_only=True):
     """The payload file and the reply file of one run."""
 
     payload: Path
@@ -59,10 +59,13 @@ class CallFiles:
         except OSError as error:
             what = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
             raise UnreadableReplyError(f"the reply file was replaced or cannot be read: {what}") from error
-        with open(fd, "rb") as file:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
                 raise UnreadableReplyError("the reply file was replaced by something that is not a file")
-            data = file.read(REPLY_LIMIT + 1)
+            data = _read_up_to(fd, REPLY_LIMIT + 1) if status.st_size else b""
+        finally:
+            os.close(fd)
         if len(data) > REPLY_LIMIT:
             raise UnreadableReplyError(f"the reply is larger than {REPLY_LIMIT} bytes")
         return data
@@ -190,10 +193,19 @@ def _leftovers(base: Path) -> Iterator[Path]:
 
 def _write_private(path: Path, data: bytes) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(fd, "wb", buffering=0) as file:
+    try:
         view = memoryview(data)
         while view:
-            view = view[file.write(view) :]
+            view = view[os.write(fd, view) :]
+    finally:
+        os.close(fd)
+
+
+def _read_up_to(fd: int, limit: int) -> bytes:
+    data = bytearray()
+    while len(data) < limit and (piece := os.read(fd, limit - len(data))):
+        data += piece
+    return bytes(data)
 
 
 def _remove(path: Path) -> None:

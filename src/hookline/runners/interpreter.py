@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 # For each suffix the programs that may run it, the first that is found is taken.
 _PROGRAMS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -25,8 +26,7 @@ _METADATA = re.compile(rb"^# /// script\s*$", re.MULTILINE)
 _METADATA_WITHIN = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interpreter:
+class Interpreter(Struct, frozen=True, kw_only=True):
     """
     The program for a script and the arguments before the script's path.
 
