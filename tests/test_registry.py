@@ -22,31 +22,31 @@ def select(registry: Registry, event: Event) -> tuple[list[str], list[str]]:
 
 def test_an_empty_registry_listens_to_nothing():
     registry = Registry()
-    assert not registry.listens("before_tool_call")
+    assert "before_tool_call" not in registry.event_names
     assert select(registry, make_event()) == ([], [])
 
 
 def test_it_listens_where_a_hook_is_enabled():
     registry = Registry([make_hook(event="after_turn")])
-    assert registry.listens("after_turn")
-    assert not registry.listens("before_turn")
+    assert "after_turn" in registry.event_names
+    assert "before_turn" not in registry.event_names
 
 
 def test_a_disabled_hook_is_listed_but_does_not_listen():
     registry = Registry([make_hook("off", enabled=False)])
-    assert not registry.listens("before_tool_call")
+    assert "before_tool_call" not in registry.event_names
     assert [hook.id for hook in registry.hooks] == ["off"]
 
 
 def test_it_listens_where_an_event_is_closed():
-    registry = Registry(closures=[Closure(event="before_tool_call", reason="broken")])
-    assert registry.listens("before_tool_call")
+    registry = Registry(closures=[Closure(event="before_tool_call", hook_id="guard", reason="broken")])
+    assert "before_tool_call" in registry.event_names
     assert select(registry, make_event()) == ([], [])
 
 
 def test_all_reasons_for_a_closed_event_are_kept_in_order():
-    first, second = (Closure(event="before_tool_call", reason=reason) for reason in ("one", "two"))
-    other = Closure(event="user_prompt_submit", reason="three")
+    first, second = (Closure(event="before_tool_call", hook_id="guard", reason=reason) for reason in ("one", "two"))
+    other = Closure(event="user_prompt_submit", hook_id="guard", reason="three")
     registry = Registry(closures=[first, other, second])
     assert registry.closures == {"before_tool_call": (first, second), "user_prompt_submit": (other,)}
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import FieldInfo, fields
 
 from hookline.dialects.native import NATIVE
 from hookline.dialects.wire import encode_record
@@ -139,7 +141,7 @@ def _render_overview() -> Iterator[str]:
 
 def _render_event(row: EventType) -> str:
     text = f"## {row.name}\n\n{row.meaning}\n\n"
-    effects = ["block the event or ask for a human's decision"] if row.gate else []
+    effects = ["block the event or have a human asked"] if row.gate else []
     effects += [_REPLIES.get(name, f"edit `{name}`") for name in row.edits]
     text += f"A blocking hook can {_join(effects)}.\n\n" if effects else "Hooks can only watch this event.\n\n"
     if not row.field_names:
@@ -147,13 +149,13 @@ def _render_event(row: EventType) -> str:
     return text + "\n".join(_render_fields(row.record, "left out")) + "\n" + _render_json(_sample_fields(row))
 
 
-def _render_record(record: type[Any], *, none: str = "left out") -> str:
+def _render_record(record: type[Struct], *, none: str = "left out") -> str:
     name = record.__name__
     meaning = " ".join((record.__doc__ or "").split())
     return f"### {_slug(name)}\n\n{meaning}\n\n" + "\n".join(_render_fields(record, none))
 
 
-def _render_fields(record: type[Any], none: str) -> Iterator[str]:
+def _render_fields(record: type[Struct], none: str) -> Iterator[str]:
     hints = get_type_hints(record)
     yield "| field | type | when the host gives none |"
     yield "|---|---|---|"
@@ -167,18 +169,18 @@ def _describe_type(hint: Any) -> str:
         return " or ".join(_describe_type(part) for part in get_args(hint) if part is not NoneType)
     if get_origin(hint) is Literal:
         return " or ".join(f"`{word}`" for word in get_args(hint))
-    if is_dataclass(hint):
-        name = _slug(hint.__name__)  # type: ignore[union-attr]  # the class of a record
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        name = _slug(hint.__name__)
         return f"[{name}](#{name})"
     return _JSON_TYPES.get(hint, "object")
 
 
-def _describe_default(field: Field[Any], none: str) -> str:
+def _describe_default(field: FieldInfo, none: str) -> str:
     if field.default is None:
         return none
-    if field.default is not MISSING:
-        return f"`{json.dumps(field.default)}`"
-    return "`{}`" if field.default_factory is not MISSING else "must be given"
+    if field.required:
+        return "must be given"
+    return "`{}`" if field.default is NODEFAULT else f"`{json.dumps(field.default)}`"
 
 
 def _sample_fields(row: EventType) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import concurrent.futures
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -59,11 +59,12 @@ class Background:
     """
     The thread, the runs in flight on it, and the processes being ended.
 
-    Started with the first thing to do. May be used from any thread.
+    Started with the first thing to do. May be used from any thread. `on_landed` hears of every run that ended.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, on_landed: Callable[[Run, Payload], None]) -> None:
         self._settings = settings
+        self._on_landed = on_landed
         self._lock = threading.RLock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -89,9 +90,9 @@ class Background:
                 self._loop = self._start_thread()
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def start(self, hook: Hook, payload: Payload, runner: Runner) -> Run:
+    def start(self, hook: Hook, payload: Payload, runner: Runner, *, run: Run | None = None) -> Run:
         """Start a hook that nobody waits for, or skip it visibly when too many are waiting already."""
-        flight = Flight(run=Run(hook=hook, status="queued"), payload=payload)
+        flight = Flight(run=run or Run(hook=hook, status="queued"), payload=payload)
         with self._lock:
             most = self._settings.max_queued_hooks + self._settings.max_parallel_hooks
             reason = _CLOSED if self._is_closing else _FULL if len(self._flights) >= most else None
@@ -100,6 +101,30 @@ class Background:
             self._flights[flight.run.id] = flight
             self.submit(self._fly(flight, runner))
         return flight.run
+
+    async def fly(self, payload: Payload, runner: Runner, run: Run) -> None:
+        """Run a hook to its end, on the thread itself, as one of those in flight."""
+        flight = Flight(run=run, payload=payload)
+        with self._lock:
+            if self._is_closing:
+                return
+            self._flights[run.id] = flight
+        await self._fly(flight, runner)
+
+    def has_flight(self, run_id: str) -> bool:
+        """Whether a run with this id is in flight here."""
+        with self._lock:
+            return run_id in self._flights
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Have the thread call a function soon; after its end call it at once."""
+        with self._lock:
+            if not self._is_stopped:
+                if self._loop is None:
+                    self._loop = self._start_thread()
+                self._loop.call_soon_threadsafe(function)
+                return
+        function()
 
     def adopt(self, child: Child, run_id: str) -> None:
         """See to the end of a child, without making anybody wait."""
@@ -186,6 +211,7 @@ class Background:
             run = replace(flight.run, status="failed", outcome=Failure(kind="crash", message=repr(error)))
         for warning in find_warnings(run):
             logger.warning("%s", warning)
+        self._on_landed(run, flight.payload)
         with self._lock:
             self._flights.pop(run.id, None)
             self._finished[run.id] = run

@@ -25,9 +25,9 @@ from hookline.runners.base import Payload, Runner
 
 
 class Starter(Protocol):
-    """Starts a hook that nobody waits for; returns its run, queued or skipped."""
+    """Starts a hook that nobody waits for; returns its run, queued, detached or skipped."""
 
-    def __call__(self, hook: Hook, payload: Payload) -> Run: ...
+    async def __call__(self, hook: Hook, payload: Payload) -> Run: ...
 
 
 class Ports(Struct, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reaso
         elif matched and (reason := stop_reason or ports.refuse(entry.hook)):
             runs.append(_stop(entry.hook, reason))
         elif matched:
-            runs.append(ports.start(entry.hook, payload))
+            runs.append(await ports.start(entry.hook, payload))
     return chain.decide(tuple(runs)) if runs else EMPTY_DECISION
 
 

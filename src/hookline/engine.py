@@ -19,19 +19,25 @@ from msgspec.structs import replace
 from hookline.background import Background, ClosedError
 from hookline.config.layers import BrokenConfig, Layers, load_layers
 from hookline.config.trust import Trust
+from hookline.delivery import Deliveries
 from hookline.dispatch import Ports, dispatch
 from hookline.errors import HooklineError
 from hookline.events import Event
 from hookline.fold import Chain, find_warnings
 from hookline.hook import Hook, Settings
 from hookline.matcher import Matcher
+from hookline.outbox.files import FileOutbox
+from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
 from hookline.problem import Problem
 from hookline.registry import Registry
+from hookline.runlog import RunLog
 from hookline.runners.base import Payload, Runner
-from hookline.runners.command import CommandRunner, Surroundings
+from hookline.runners.command import CommandRunner
+from hookline.runners.detached import DetachedFolders, DetachedLauncher
 from hookline.runners.environment import DEPTH_VARIABLE
 from hookline.runners.exchange import Exchange
+from hookline.runners.preparation import Preparation, Surroundings
 
 T = TypeVar("T")
 logger = logging.getLogger("hookline")
@@ -48,25 +54,39 @@ class Engine:
     Close it when the process is done with it, or use it in a `with` or `async with` block.
     """
 
-    def __init__(self, layers: Layers, *, runner: Runner | None = None) -> None:
-        """Use `Engine.open`; this takes layers that are loaded already, and perhaps another runner."""
+    def __init__(self, layers: Layers, *, runner: Runner | None = None, outbox: OutboxStore | None = None) -> None:
+        """Use `Engine.open`; this takes layers that are loaded already, and perhaps another runner or outbox."""
         self._layers = layers
         self._registry = Registry(layers.hooks, closures=layers.closures, settings=layers.settings)
         self._listened = self._registry.event_names
-        self._background = Background(layers.settings)
-        self._matcher = Matcher()
-        native_home = layers.homes["native"]
-        self._exchange = Exchange(native_home / "hooks" / "tmp")
         depth = _read_depth()
         self._stop_reason = _too_deep(depth, layers.settings)
-        surroundings = Surroundings(project=layers.project, homes=layers.homes, depth=depth)
-        if runner is None:
-            runner = CommandRunner(surroundings, self._exchange, adopt=self._background.adopt)
+        self._matcher = Matcher()
+        home = layers.homes["native"] / "hooks"
+        self._exchange = Exchange(home / "tmp")
+        self._log = RunLog(home / "log", layers.settings) if runner is None else None
+        self._background = Background(layers.settings, on_landed=self._note_landed)
+        adopt = self._background.adopt
+        preparation = Preparation(Surroundings(project=layers.project, homes=layers.homes, depth=depth), adopt=adopt)
+        folders = DetachedFolders(
+            calls=home / "detached", outputs=home / "logs", log=home / "log", outbox=home / "outbox"
+        )
+        launcher = DetachedLauncher(preparation, folders) if runner is None else None
+        runner = runner or CommandRunner(preparation, self._exchange, adopt=adopt)
+        self._deliveries = Deliveries(
+            background=self._background,
+            runner=runner,
+            launcher=launcher,
+            store=FileOutbox(home / "outbox") if outbox is None else outbox,
+            hooks=layers.hooks,
+            files=[loaded.file.path for loaded in layers.files if loaded.is_counted],
+            settings=layers.settings,
+        )
         self._ports = Ports(
             runner=runner,
             matcher=self._matcher,
             refuse=self._refuse,
-            start=lambda hook, payload: self._background.start(hook, payload, runner),
+            start=lambda hook, payload: self._deliveries.start(hook, payload, _wait_for),
         )
         self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
 
@@ -102,7 +122,13 @@ class Engine:
         )
         for problem in layers.problems:
             logger.log(logging.INFO if problem.severity == "notice" else logging.WARNING, "%s", problem)
-        return cls(layers)
+        engine = cls(layers)
+        engine.recover()
+        return engine
+
+    def recover(self) -> None:
+        """Start the durable runs that others left behind, once they are old enough; `open` does so."""
+        self._deliveries.recover_soon()
 
     @property
     def hooks(self) -> tuple[Hook, ...]:
@@ -232,6 +258,7 @@ class Engine:
         The grace is the setting `shutdown_grace_seconds` unless given. May be called more than once.
         """
         self._background.close(self.settings.shutdown_grace_s if grace_s is None else grace_s)
+        self._deliveries.close()
         self._matcher.close()
         self._exchange.close()
 
@@ -272,7 +299,21 @@ class Engine:
         decision = await dispatch(event, self._registry, self._ports, stop_reason=stop_reason)
         for warning in decision.warnings:
             logger.warning("%s", warning)
+        if decision.runs and self._log is not None:
+            self._background.call(lambda: self._note_decided(decision, event))
         return decision
+
+    def _note_decided(self, decision: Decision, event: Event) -> None:
+        """Write the runs that have ended with the decision to the run log."""
+        assert self._log is not None
+        for run in decision.runs:
+            if run.status != "queued":
+                self._log.append(run, decision.event or event)
+
+    def _note_landed(self, run: Run, payload: Payload) -> None:
+        """Write a run that nobody waited for to the run log."""
+        if self._log is not None:
+            self._log.append(run, payload.event)
 
     def _fire_unwaited(self, event: Event) -> Decision:
         """Run an event that nobody waits for, blocking hooks and all, on the engine's thread."""

@@ -14,6 +14,7 @@ from hookline.problem import Place
 Mode = Literal["blocking", "async", "fire_and_forget"]
 OnError = Literal["block", "warn", "ignore"]
 OnBadReply = Literal["ignore", "error"]
+LogPayloads = Literal["none", "redacted", "full"]
 LayerName = Literal["project", "user", "code"]
 
 
@@ -76,8 +77,9 @@ class Execution(Struct, frozen=True, kw_only=True):
     How a hook is run, and what its failure means.
 
     Times are seconds. `on_provoked_error` is the policy for failures that a model can bring about by the
-    arguments it chooses (see `Failure.provokable`). `recheck` makes a guard run once more when the event is
-    edited after the guard had its say.
+    arguments it chooses (see `Failure.provokable`). `is_durable` runs are stored before they are started and
+    survive the death of the host; `is_detached` ones outlive it. `recheck` makes a guard run once more when the
+    event is edited after the guard had its say.
     """
 
     mode: Mode = "fire_and_forget"
@@ -86,6 +88,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     on_error: OnError = "warn"
     on_provoked_error: OnError = "warn"
     on_bad_reply: OnBadReply = "error"
+    is_durable: bool = False
+    is_detached: bool = False
     recheck: bool = False
 
 
@@ -132,7 +136,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """
     Settings shared by all hooks of an engine; times are seconds.
 
-    The two outbox settings belong to the documented file format and are read, checked and kept.
+    `log_payloads` says what of a payload the run log keeps; times to keep things are in days.
     """
 
     shutdown_grace_s: float = 5.0
@@ -140,5 +144,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_queued_hooks: int = 1000
     outbox_retry_age_s: float = 60.0
     outbox_max_retries: int = 3
+    outbox_keep_done_days: float = 7
+    outbox_keep_failed_days: float = 30
+    log_keep_days: float = 14
+    log_payloads: LogPayloads = "redacted"
     recheck_guards: bool = True
     max_hook_depth: int = 3

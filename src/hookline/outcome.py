@@ -13,7 +13,7 @@ from hookline.hook import Hook
 
 Verdict = Literal["allow", "ask", "block"]
 FailureKind = Literal["match", "spawn", "exit", "signal", "timeout", "reply", "crash"]
-RunStatus = Literal["ok", "blocked", "failed", "timeout", "cancelled", "skipped", "queued"]
+RunStatus = Literal["ok", "blocked", "failed", "timeout", "cancelled", "skipped", "queued", "detached", "abandoned"]
 Effect = Literal["blocked", "asked", "edited", "reminder", "context"]
 
 
@@ -66,8 +66,8 @@ class Run(Struct, frozen=True, kw_only=True):
 
     `reason` says why a run was skipped or cancelled; `notes` are the warnings of this run, in words.
     `stdout` and `stderr` hold the kept part of the output, `reply` the text of the reply where it was read;
-    `duration_ms` is None for a run that never started.
-    A run that ended has status other than `queued`.
+    `duration_ms` is None for a run that never started; `attempt` counts the starts of a durable run.
+    A run that ended has a status other than `queued` and `detached`.
     """
 
     hook: Hook
@@ -82,6 +82,7 @@ class Run(Struct, frozen=True, kw_only=True):
     stdout: str = ""
     stderr: str = ""
     reply: str | None = None
+    attempt: int | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -77,6 +77,20 @@ async def test_b01_a_child_that_left_the_group_is_ended_too(bench: Bench) -> Non
     await wait_for_end(kid, within_s=10)
 
 
+@pytest.mark.parametrize("env", [{}, {"HOOKLINE_RUN_ID": "same"}], ids=["plain", "same-token"])
+async def test_b01_a_time_limit_ends_nothing_of_another_hook(bench: Bench, env: Mapping[str, str]) -> None:
+    """B01 (anthropics/claude-code#24206): what is ended is what the hook started, whatever environments look like."""
+    slow = shell_hook("slow", "sleep 300", mode="async", timeout_seconds=0.5, env=env)
+    other = shell_hook("other", "while [ ! -e go ]; do sleep 0.05; done", mode="async", env=env)
+    engine = bench.open(write_file(slow, other))
+    fired = await engine.fire(bench.event())
+    settling = asyncio.create_task(engine.settle(fired))
+    done, _ = await asyncio.wait({settling}, timeout=2)
+    assert not done
+    (bench.project / "go").touch()
+    assert [(run.hook.id, run.status) for run in (await settling).runs] == [("slow", "timeout"), ("other", "ok")]
+
+
 # B02
 
 DEAF = "trap '' TERM; echo $$ > lead; while :; do sleep 1; done"

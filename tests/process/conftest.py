@@ -1,32 +1,15 @@
-"""What the tests of processes share: commands that need only what matters, and children that do not outlive them."""
+"""What the tests of processes share: commands in a folder of their own, and children that do not outlive a test."""
 
 from __future__ import annotations
 
-import os
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from hookline.process.child import TOKEN_VARIABLE, Child, Command
+from commands import Commands
+from hookline.process.child import Child
 from hookline.process.ending import kill_child
-
-
-class Commands:
-    """Builds commands that run in a folder of their own."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def __call__(self, *argv: str, env: Mapping[str, str] | None = None, **options: Any) -> Command:
-        own = {"PATH": os.environ["PATH"], TOKEN_VARIABLE: uuid.uuid4().hex}
-        defaults = {"cwd": str(self._folder), "timeout_s": 30.0, "kill_grace_s": 5.0}
-        return Command(argv=argv, env=own if env is None else {**own, **env}, **{**defaults, **options})
-
-    def sh(self, text: str, **options: Any) -> Command:
-        return self("/bin/sh", "-c", text, **options)
 
 
 @pytest.fixture

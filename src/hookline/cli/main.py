@@ -25,6 +25,8 @@ VERBS = {
     "fire": "report an event and run its hooks",
     "enable": "switch a hook on in its file",
     "disable": "switch a hook off in its file",
+    "log": "show what ran, when, and how it ended",
+    "outbox": "look at durable runs, try failed ones again",
     "trust": "allow a project's hooks to run, as they are now",
     "untrust": "take that back",
     "demo": "watch a small scripted agent with hooks",

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from hookline.config.layers import BrokenConfig, Layers, load_layers
+from hookline.config.locate import default_home
 from hookline.config.trust import TrustMode
 from hookline.errors import ConfigError
 
@@ -96,6 +97,11 @@ def load(
         broken_config=broken_config,
         remember_guards=remember_guards,
     )
+
+
+def resolve_home(home: Path | None) -> Path:
+    """The home that an option or the environment names, else the user's own."""
+    return home.absolute() if home is not None else default_home()
 
 
 def silence_log() -> None:

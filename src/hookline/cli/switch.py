@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hookline.cli.options import load
+from hookline.cli.options import load, resolve_home
 from hookline.cli.screen import say
 from hookline.cli.trust import record_trust, snapshot_project
 from hookline.config.edit import set_enabled
 from hookline.config.file import LoadedFile
 from hookline.config.layers import Layers
-from hookline.config.locate import default_home
 from hookline.config.trust import TrustStore, judge
 from hookline.errors import ConfigError
 
@@ -19,7 +18,7 @@ def switch(hook_id: str, project: Path, home: Path | None, layer: str | None, *,
     """Edit the one file that holds the hook; a trusted project stays trusted with the edit."""
     layers = load(project, home, trust="all")
     loaded, index = _find(layers, hook_id, layer)
-    store = TrustStore(home.absolute() if home is not None else default_home())
+    store = TrustStore(resolve_home(home))
     was_trusted = loaded.file.layer == "project" and _is_trusted(layers, store)
     try:
         is_changed = set_enabled(loaded.file.path, loaded.file.dialect, index, is_enabled=is_enabled)

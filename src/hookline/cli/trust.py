@@ -9,10 +9,9 @@ from pathlib import Path
 import click
 
 from hookline.cli.describe import describe_action
-from hookline.cli.options import home_option, load
+from hookline.cli.options import home_option, load, resolve_home
 from hookline.cli.screen import align, paint, say, shorten
 from hookline.config.layers import Layers
-from hookline.config.locate import default_home
 from hookline.config.project import project_folders, project_hooks
 from hookline.config.snapshot import Snapshot, UncoverableError, take_snapshot
 from hookline.config.trust import TrustStore, judge
@@ -37,7 +36,7 @@ def command(project: Path, home: Path | None) -> int:
     own = [loaded for loaded in layers.files if loaded.file.layer == "project"]
     if not own:
         raise ConfigError(f"{layers.project} has no hooks file")
-    store = TrustStore(home.absolute() if home is not None else default_home())
+    store = TrustStore(resolve_home(home))
     snapshot = snapshot_project(layers)
     record = store.get(layers.project)
     judgement = judge(snapshot, record)

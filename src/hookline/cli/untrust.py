@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from hookline.cli.options import home_option
+from hookline.cli.options import home_option, resolve_home
 from hookline.cli.screen import say
-from hookline.config.locate import default_home
 from hookline.config.trust import TrustStore
 from hookline.errors import ConfigError
 
@@ -18,7 +17,7 @@ from hookline.errors import ConfigError
 @home_option
 def command(project: Path, home: Path | None) -> None:
     """Forget that you trusted a project's hooks (by default: here); none of them runs any more."""
-    store = TrustStore(home.absolute() if home is not None else default_home())
+    store = TrustStore(resolve_home(home))
     try:
         was_trusted = store.remove(project.absolute())
     except OSError as error:

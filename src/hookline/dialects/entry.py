@@ -179,6 +179,8 @@ class EntryReader:
             on_error=on_error,
             on_provoked_error="block" if is_provoked_closed else on_error,
             on_bad_reply=self._read_bad_reply(execution, check),
+            is_durable=execution.delivery == "durable" and execution.mode != "blocking",
+            is_detached=execution.detach,
             recheck=self._rules.rechecks_guards and is_gate and on_error == "block",
         )
 
@@ -229,15 +231,9 @@ class _EntryCheck(Struct, frozen=True):
         if execution.detach and execution.mode != "fire_and_forget":
             message = f"detach does not go with mode {execution.mode}"
             self.add("detach-mode", message, "execution", "detach", cure="use mode: fire_and_forget")
-        elif execution.detach:
-            message = "detach is not available in this version; the hook ends with the agent at the latest"
-            self.warn("not-yet", message, "execution", "detach")
         if execution.delivery == "durable" and execution.mode == "blocking":
             message = "delivery: durable means nothing for a blocking hook; it is ignored"
             self.warn("durable-blocking", message, "execution", "delivery", cure="remove it, or use mode: async")
-        elif execution.delivery == "durable":
-            message = "delivery: durable is not available in this version; the hook runs as best_effort"
-            self.warn("not-yet", message, "execution", "delivery")
 
     def patterns(self, match: spec.MatchSpec | None) -> None:
         for name, wanted in ((match and match.args) or {}).items():

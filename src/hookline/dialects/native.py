@@ -30,7 +30,9 @@ _RULES = FileRules(
     closes_when_provoked=True,
     rechecks_guards=True,
     strips_legacy_kinds=False,
-    user_keys=frozenset({"dialects", "max_hook_depth", "recheck_guards", "on_bad_reply"}),
+    user_keys=frozenset(
+        {"dialects", "max_hook_depth", "recheck_guards", "on_bad_reply", "log_keep_days", "log_payloads"}
+    ),
 )
 _VERDICTS: dict[str, Verdict] = {"allow": "allow", "modify": "allow", "ask": "ask", "block": "block"}
 _REPLY_KEYS = frozenset({"action", "reason", "user_message", "args_override", "system_reminder", "extra_context"})

@@ -110,6 +110,10 @@ class NativeSettingsSpec(SettingsSpec, frozen=True):
     """`settings`, with the keys that only native has."""
 
     max_queued_hooks: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    outbox_keep_done_days: NotNegative | UnsetType = UNSET
+    outbox_keep_failed_days: NotNegative | UnsetType = UNSET
+    log_keep_days: NotNegative | UnsetType = UNSET
+    log_payloads: Literal["none", "redacted", "full"] | UnsetType = UNSET
     recheck_guards: bool | UnsetType = UNSET
     max_hook_depth: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
 

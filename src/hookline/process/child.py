@@ -22,7 +22,8 @@ class Command(Struct, frozen=True, kw_only=True):
     """
     A program to run: arguments, environment, working directory and limits in seconds.
 
-    `argv[0]` is taken as it is; nothing is looked up. `stdin` is an open descriptor, None for an empty input.
+    `argv[0]` is taken as it is; nothing is looked up. `stdin` is an open descriptor, None for an empty input;
+    `inherited` are more open descriptors that the program gets under their numbers.
     """
 
     argv: tuple[str, ...]
@@ -31,6 +32,7 @@ class Command(Struct, frozen=True, kw_only=True):
     timeout_s: float
     kill_grace_s: float
     stdin: int | None = None
+    inherited: tuple[int, ...] = ()
 
 
 class Status(Struct, frozen=True, kw_only=True):
@@ -69,6 +71,7 @@ class Child:
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
+            pass_fds=command.inherited,
         )
         self.pid = self._popen.pid
         self.started_at = time.time()

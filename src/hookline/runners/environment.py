@@ -13,9 +13,12 @@ from hookline.dialects.base import Dialect
 from hookline.events import Event
 from hookline.hook import Hook
 from hookline.process.child import TOKEN_VARIABLE
+from hookline.runners.base import Delivery
 from hookline.runners.exchange import CallFiles
 
 DEPTH_VARIABLE = "HOOKLINE_HOOK_DEPTH"
+JOB_VARIABLE = "HOOKLINE_JOB_ID"
+ATTEMPT_VARIABLE = "HOOKLINE_JOB_ATTEMPT"
 # A repository must not get its own code into a hook by way of these.
 _DROPPED = ("PYTHONHOME", "PYTHONPATH", "BASH_ENV", "ENV")
 _TEMPLATE = re.compile(r"\$\{(\w+)\}")
@@ -62,7 +65,14 @@ def choose_directory(hook: Hook, event: Event, values: Mapping[str, str], *, pro
 
 
 def build_environment(
-    hook: Hook, dialect: Dialect, values: Mapping[str, str], files: CallFiles, *, run_id: str, depth: int
+    hook: Hook,
+    dialect: Dialect,
+    values: Mapping[str, str],
+    files: CallFiles,
+    *,
+    run_id: str,
+    depth: int,
+    delivery: Delivery | None = None,
 ) -> dict[str, str]:
     """
     The environment of one run.
@@ -84,6 +94,9 @@ def build_environment(
         f"{prefix}_HOOK_PAYLOAD_FILE": str(files.payload),
         f"{prefix}_HOOK_RESULT": str(files.reply),
     }
+    if delivery is not None:
+        environment[JOB_VARIABLE] = delivery.job_id
+        environment[ATTEMPT_VARIABLE] = str(delivery.attempt)
     if hook.source.layer == "project":
         # A cache beside a project's scripts would change the content that was trusted.
         environment["PYTHONDONTWRITEBYTECODE"] = "1"

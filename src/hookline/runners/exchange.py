@@ -133,8 +133,8 @@ class Exchange:
         name = os.urandom(8).hex()
         files = CallFiles(payload=folder / f"{name}.json", reply=folder / f"{name}.reply")
         try:
-            _write_private(files.payload, payload)
-            _write_private(files.reply, b"")
+            write_private(files.payload, payload)
+            write_private(files.reply, b"")
         except OSError:
             files.discard()
             raise
@@ -191,7 +191,8 @@ def _leftovers(base: Path) -> Iterator[Path]:
         yield from (entry for entry in base.iterdir() if entry.is_dir() and not entry.is_symlink())
 
 
-def _write_private(path: Path, data: bytes) -> None:
+def write_private(path: Path, data: bytes) -> None:
+    """Make a new file for the user's eyes only; raises `OSError`."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         view = memoryview(data)

@@ -1,0 +1,112 @@
+"""`hookline outbox`: the durable runs that wait, are done, or have failed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from hookline.cli.options import home_option, json_option, resolve_home
+from hookline.cli.screen import align, paint, say, say_json, shorten
+from hookline.errors import ConfigError, HooklineError
+from hookline.job import Job, JobState
+from hookline.outbox.codec import job_to_data
+from hookline.outbox.files import FileOutbox
+
+_STATES: tuple[JobState, ...] = get_args(JobState)
+_COLOURS = {"pending": "yellow", "done": "green", "failed": "red"}
+
+
+@click.group("outbox")
+def command() -> None:
+    """Look at durable runs, try failed ones again, remove old ones."""
+
+
+@command.command("list")
+@click.option("--state", type=click.Choice(_STATES), multiple=True, help="Only jobs in this state.")
+@home_option
+@json_option
+def list_jobs(state: tuple[JobState, ...], home: Path | None, as_json: bool) -> None:
+    """Show the jobs with their ages, and how many there are in each state."""
+    store = _open(home)
+    jobs = sorted((job for name in state or _STATES for job in store.list(name)), key=lambda job: job.created_at)
+    counts = store.count()
+    if as_json:
+        say_json({"counts": dict(counts), "jobs": [_summary(job) for job in jobs]})
+        return
+    now = datetime.now(UTC)
+    rows = [
+        (
+            job.id,
+            paint(job.state, _COLOURS[job.state]),
+            job.event,
+            paint(job.hook_id, "cyan"),
+            f"{_describe_age(now - job.created_at)} old",
+            f"{job.starts} starts",
+            shorten(job.error or "", 80),
+        )
+        for job in jobs
+    ]
+    for line in align(rows):
+        say(line)
+    say(", ".join(f"{counts[name]} {name}" for name in _STATES))
+
+
+@command.command("show")
+@click.argument("job_id", metavar="ID")
+@home_option
+def show_job(job_id: str, home: Path | None) -> None:
+    """Show everything about a job, as one JSON object."""
+    job = _open(home).get(job_id)
+    if job is None:
+        raise ConfigError(f"no job has the id {job_id!r}; see hookline outbox list")
+    say_json(job_to_data(job))
+
+
+@command.command("retry")
+@click.argument("job_ids", metavar="ID...", nargs=-1)
+@click.option("--all", "takes_all", is_flag=True, help="Retry every failed job.")
+@home_option
+def retry_jobs(job_ids: tuple[str, ...], takes_all: bool, home: Path | None) -> None:
+    """Make failed jobs pending again, as if they were new; the next agent that has their hooks runs them."""
+    store = _open(home)
+    if takes_all:
+        job_ids = tuple(job.id for job in store.list("failed") if job.hook_id)
+    elif not job_ids:
+        raise ConfigError("name the jobs to retry, or say --all")
+    missing = [job_id for job_id in job_ids if store.retry(job_id) is None]
+    say(f"{len(job_ids) - len(missing)} of {len(job_ids)} jobs are pending again")
+    if missing:
+        raise HooklineError(f"no failed job that can be retried has the id {', '.join(missing)}")
+
+
+@command.command("purge")
+@click.option("--state", type=click.Choice(["done", "failed"]), multiple=True, help="Only jobs in this state.")
+@click.option("--older-than", "days", type=click.FloatRange(min=0), default=0, help="Only older ones, in days.")
+@home_option
+def purge_jobs(state: tuple[JobState, ...], days: float, home: Path | None) -> None:
+    """Remove jobs that are over: done and failed ones. Pending ones are never removed."""
+    store = _open(home)
+    before = datetime.now(UTC) - timedelta(days=days)
+    finished: tuple[JobState, ...] = ("done", "failed")
+    for name in state or finished:
+        say(f"{store.purge(name, before)} {name} removed")
+
+
+def _open(home: Path | None) -> FileOutbox:
+    return FileOutbox(resolve_home(home) / "hooks" / "outbox")
+
+
+def _summary(job: Job) -> dict[str, Any]:
+    """A job as data, without its payload and output."""
+    return {key: value for key, value in job_to_data(job).items() if key not in ("payload", "stdout", "stderr")}
+
+
+def _describe_age(age: timedelta) -> str:
+    seconds = max(0, int(age.total_seconds()))
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"

@@ -1,0 +1,188 @@
+"""
+The hooks nobody waits for, by the way they are delivered: best effort, durable, detached, or both.
+
+This puts the outbox, the runners and the background thread together; none of them knows the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from hookline.background import Background, ClosedError
+from hookline.dialects.native import NATIVE
+from hookline.dialects.table import get_dialect
+from hookline.dialects.wire import UnencodableError, to_json
+from hookline.errors import HooklineError
+from hookline.hook import Hook, Settings
+from hookline.job import Job, utc_now
+from hookline.outbox.files import read_boot_id, read_host
+from hookline.outbox.store import Claim, OutboxError, OutboxStore
+from hookline.outbox.worker import JobWorker, source_of
+from hookline.outcome import Run
+from hookline.payload import parse_payload
+from hookline.runlog import make_record
+from hookline.runners.base import Delivery, Payload, Runner
+from hookline.runners.detached import DetachedLauncher, sweep_calls
+
+T = TypeVar("T")
+Wait = Callable[[concurrent.futures.Future[T]], Awaitable[T]]
+logger = logging.getLogger("hookline")
+
+_FORGOTTEN_CALL_S = 30 * 24 * 3600
+_SOONEST_RESCAN_S = 0.1
+
+
+class Deliveries:
+    """Starts hooks that nobody waits for, and recovers durable runs that others left behind."""
+
+    def __init__(
+        self,
+        *,
+        background: Background,
+        runner: Runner,
+        launcher: DetachedLauncher | None,
+        store: OutboxStore,
+        hooks: Sequence[Hook],
+        files: Sequence[Path],
+        settings: Settings,
+    ) -> None:
+        self._background = background
+        self._runner = runner
+        self._launcher = launcher
+        self._settings = settings
+        self._worker = JobWorker(store, hooks, files, settings, attempt=self._attempt)
+        self._durable_runner = _DurableRunner(self._worker)
+        self._has_durable = any(hook.execution.is_durable and hook.enabled for hook in hooks)
+        self._is_recovering = False
+
+    async def start(self, hook: Hook, payload: Payload, wait: Wait[Any]) -> Run:
+        """
+        Start a hook; a durable run is stored before this returns.
+
+        `wait` waits for something on the background thread. What cannot be stored is run all the same, once,
+        and says that it is not durable.
+        """
+        if hook.execution.is_durable:
+            return await self._start_durable(hook, payload, wait)
+        if hook.execution.is_detached and self._launcher is not None:
+            return await self._launch(self._launcher, hook, payload)
+        return self._background.start(hook, payload, self._runner)
+
+    async def _start_durable(self, hook: Hook, payload: Payload, wait: Wait[Any]) -> Run:
+        run = Run(hook=hook, status="queued")
+        try:
+            job = _make_job(hook, payload, run.id)
+            await wait(self._background.submit(self._worker.put(job)))
+        except (OutboxError, UnencodableError, ClosedError) as error:
+            started = self._background.start(hook, payload, self._runner)
+            return replace(started, notes=(*started.notes, f"not durable: {error}"))
+        # What every attempt reads is what was stored.
+        stored = Payload(payload.event, stored=job.payload)
+        started = self._background.start(hook, stored, self._durable_runner, run=run)
+        if started.status == "skipped":
+            self.recover_soon()
+            return replace(run, reason="waits in the outbox")
+        return started
+
+    async def _launch(
+        self, launcher: DetachedLauncher, hook: Hook, payload: Payload, *, run_id: str | None = None
+    ) -> Run:
+        attempt = None if payload.delivery is None else payload.delivery.attempt
+        run = Run(hook=hook, status="detached", attempt=attempt)
+        policy = self._settings.log_payloads
+        record = {**make_record(run, payload.event, payloads=policy), "payloads": policy}
+        record = json.loads(json.dumps(record, default=repr))
+        return await launcher.launch(hook, payload, record=record, run_id=run_id or run.id)
+
+    async def _attempt(self, hook: Hook, claim: Claim) -> Run:
+        """Run a claimed job's hook once."""
+        job = claim.job
+        event, _ = parse_payload(job.event, job.payload)
+        delivery = Delivery(job_id=job.id, attempt=job.starts, inheritable=claim.inheritable)
+        payload = Payload(event, delivery=delivery, stored=job.payload)
+        if hook.execution.is_detached and self._launcher is not None:
+            run = await self._launch(self._launcher, hook, payload, run_id=job.id)
+        else:
+            run = await self._runner.run(hook, payload, run_id=job.id)
+        return replace(run, attempt=job.starts)
+
+    def recover_soon(self) -> None:
+        """Start what others left behind, on the background thread, if there is anything durable here."""
+        if not self._has_durable or self._is_recovering:
+            return
+        self._is_recovering = True
+        try:
+            self._background.submit(self._recover())
+        except ClosedError:
+            self._is_recovering = False
+
+    async def _recover(self) -> None:
+        """Recover what is due, and come back for what is not due yet, as long as there is some."""
+        try:
+            await self._worker.tidy()
+            while not self._background.is_closing:
+                wait_s = await self._worker.recover(self._run_recovered)
+                if wait_s is None:
+                    return
+                await asyncio.sleep(max(wait_s, _SOONEST_RESCAN_S))
+        except HooklineError as error:
+            logger.warning("the outbox cannot be read: %s", error)
+        finally:
+            self._is_recovering = False
+
+    async def _run_recovered(self, hook: Hook, job: Job) -> object:
+        if self._background.has_flight(job.id):
+            return None
+        event, _ = parse_payload(job.event, job.payload)
+        run = Run(hook=hook, id=job.id, status="queued")
+        await self._background.fly(Payload(event, stored=job.payload), self._durable_runner, run)
+        return None
+
+    def sweep(self, calls: Path) -> None:
+        """Remove payloads of detached runs that nobody will finish any more."""
+        sweep_calls(calls, older_than_s=_FORGOTTEN_CALL_S, now=time.time())
+
+    def close(self) -> None:
+        """End the threads of the outbox, and let go of detached hooks."""
+        self._worker.close()
+        if self._launcher is not None:
+            self._launcher.close()
+
+
+class _DurableRunner:
+    """Runs a stored job by its id, which is the run's."""
+
+    def __init__(self, worker: JobWorker) -> None:
+        self._worker = worker
+
+    async def run(self, hook: Hook, payload: Payload, *, run_id: str | None = None) -> Run:
+        del payload
+        assert run_id is not None
+        return await self._worker.run(hook, run_id)
+
+
+def _make_job(hook: Hook, payload: Payload, job_id: str) -> Job:
+    """The job of a durable run; raises `UnencodableError` for a payload that cannot be stored."""
+    dialect = get_dialect(hook.source.dialect)
+    data = payload.to_data(dialect, is_cwd_missing=False)
+    if dialect is NATIVE:
+        data = {**data, "job_id": job_id}
+    return Job(
+        id=job_id,
+        hook_id=hook.id,
+        event=payload.event.name,
+        payload=json.loads(to_json(data)),
+        source=source_of(hook),
+        created_at=utc_now(),
+        host=read_host(),
+        boot_id=read_boot_id(),
+    )

@@ -1,0 +1,1 @@
+"""Durable delivery: runs of hooks that survive the death of whoever started them."""

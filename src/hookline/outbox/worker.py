@@ -1,0 +1,192 @@
+"""
+Running durable jobs: the fresh ones of this engine, and those that others left behind.
+
+Every run of a job goes through its claim, so that no two processes run it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hookline.hook import Hook, Settings
+from hookline.job import Job, JobSource, JobState, utc_now
+from hookline.outbox.retry import give_up_reason, is_given_up, seconds_until_due
+from hookline.outbox.store import Claim, OutboxStore
+from hookline.outcome import Failure, Run
+
+T = TypeVar("T")
+logger = logging.getLogger("hookline")
+
+Attempt = Callable[[Hook, Claim], Awaitable[Run]]
+"""Runs a claimed job's hook once."""
+
+_SKIPPED_ELSEWHERE = "another process runs this job"
+
+
+class HookKey(Struct, frozen=True, kw_only=True):
+    """What finds a job's hook again: the file that defines it, by its real path, and its id there."""
+
+    file: str
+    hook_id: str
+
+
+class JobWorker:
+    """
+    Runs claimed jobs and writes down how they end.
+
+    `attempt` runs a hook; `hooks` are the durable hooks of this engine, `files` all files that it has loaded.
+    The store is only touched on a thread of its own.
+    """
+
+    def __init__(
+        self,
+        store: OutboxStore,
+        hooks: Iterable[Hook],
+        files: Iterable[Path],
+        settings: Settings,
+        *,
+        attempt: Attempt,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._attempt = attempt
+        self._hooks = {key_of(hook): hook for hook in hooks if hook.execution.is_durable and hook.enabled}
+        self._files = frozenset(str(path.resolve()) for path in files)
+        self._all = {key_of(hook) for hook in hooks}
+        self._threads = concurrent.futures.ThreadPoolExecutor(2, thread_name_prefix="hookline-outbox")
+
+    async def put(self, job: Job) -> None:
+        """Store a job; returns when it is safe. Raises `hookline.outbox.store.OutboxError`."""
+        await self._off_loop(self._store.put, job)
+
+    async def run(self, hook: Hook, job_id: str) -> Run:
+        """Run a stored job once, if nobody else does."""
+        claim = await self._off_loop(self._store.claim, job_id)
+        if claim is None:
+            return Run(hook=hook, id=job_id, status="skipped", reason=_SKIPPED_ELSEWHERE)
+        return await self._run_claimed(hook, claim)
+
+    async def recover(self, run: Callable[[Hook, Job], Awaitable[object]]) -> float | None:
+        """
+        Start what is due of the pending jobs, by `run`; returns the seconds until the next one is due, if any.
+
+        Jobs of hooks that are not loaded here are left alone; a job whose hook is gone from its own file, and
+        one that was started too often, fails. At most `max_parallel_hooks` run at a time, whatever their number.
+        """
+        slots = asyncio.Semaphore(self._settings.max_parallel_hooks)
+        running: set[asyncio.Task[object]] = set()
+        jobs = self._store.list("pending")
+        soonest: float | None = None
+        while (job := await self._off_loop(_next_or_none, jobs)) is not None:
+            wait_s = await self._look_at(job)
+            if wait_s is None:
+                continue
+            if wait_s > 0:
+                soonest = wait_s if soonest is None else min(soonest, wait_s)
+                continue
+            await slots.acquire()
+            task = asyncio.ensure_future(run(self._hooks[_key_of_job(job)], job))
+            running.add(task)
+            task.add_done_callback(running.discard)
+            task.add_done_callback(lambda _: slots.release())
+        if running:
+            await asyncio.wait(set(running))
+        return soonest
+
+    async def tidy(self) -> None:
+        """Remove jobs that ended long ago."""
+        for state, days in self._keep_days().items():
+            await self._off_loop(self._store.purge, state, utc_now() - timedelta(days=days))
+
+    def close(self) -> None:
+        """End the threads; what they are at comes to its end."""
+        self._threads.shutdown(wait=True)
+
+    def _keep_days(self) -> Mapping[JobState, float]:
+        return {"done": self._settings.outbox_keep_done_days, "failed": self._settings.outbox_keep_failed_days}
+
+    async def _look_at(self, job: Job) -> float | None:
+        """How long to wait with a pending job in seconds, 0 to run it now, None when it is not for us or is over."""
+        key = _key_of_job(job)
+        if key not in self._hooks:
+            is_gone = key.file in self._files and key not in self._all
+            if is_gone:
+                await self._give_up(job, f"the hook {job.hook_id!r} is no more in {job.source.file}")
+            return None
+        most = self._settings.outbox_max_retries
+        wait_s = seconds_until_due(job, utc_now(), retry_age_s=self._settings.outbox_retry_age_s)
+        if wait_s == 0 and is_given_up(job, max_starts=most):
+            await self._give_up(job, give_up_reason(job, max_starts=most))
+            return None
+        return wait_s
+
+    async def _give_up(self, job: Job, reason: str) -> None:
+        claim = await self._off_loop(self._store.claim, job.id)
+        if claim is not None:
+            await self._off_loop(self._store.finish, claim, claim.job.failed(reason, utc_now()))
+            logger.warning("a durable run of hook %r failed for good: %s", job.hook_id, reason)
+
+    async def _run_claimed(self, hook: Hook, claim: Claim) -> Run:
+        try:
+            claim = await self._off_loop(self._store.begin, claim, utc_now())
+            run = await self._attempt(hook, claim)
+        except BaseException:
+            self._store.release(claim)
+            raise
+        if run.status == "detached":  # its process holds the claim on, and finishes the job
+            self._store.release(claim)
+            return run
+        # A cancellation that comes now must not stop the result from being written.
+        await asyncio.shield(self._off_loop(self._store.finish, claim, _end_job(claim.job, run)))
+        return run
+
+    async def _off_loop(self, function: Callable[..., T], *arguments: Any) -> T:
+        try:
+            future = asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+        except RuntimeError:  # the interpreter is about to exit and takes no more work for threads
+            return function(*arguments)
+        return await future
+
+
+def key_of(hook: Hook) -> HookKey:
+    """What finds this hook again."""
+    return HookKey(file=str(hook.source.place.path.resolve()), hook_id=hook.id)
+
+
+def source_of(hook: Hook) -> JobSource:
+    """What a job keeps of where its hook is defined."""
+    source = hook.source
+    return JobSource(layer=source.layer, dialect=source.dialect, file=str(source.place.path.resolve()))
+
+
+def _key_of_job(job: Job) -> HookKey:
+    return HookKey(file=job.source.file, hook_id=job.hook_id)
+
+
+def _end_job(job: Job, run: Run) -> Job:
+    """The job after a run that came to its end."""
+    is_done = run.status == "ok"
+    error = run.outcome.message if isinstance(run.outcome, Failure) else None if is_done else run.reason or run.status
+    return replace(
+        job,
+        state="done" if is_done else "failed",
+        finished_at=utc_now(),
+        exit_code=run.exit_code,
+        signal=run.signal,
+        error=error,
+        stdout=run.stdout,
+        stderr=run.stderr,
+    )
+
+
+def _next_or_none(jobs: Iterator[Job]) -> Job | None:
+    return next(jobs, None)

@@ -1,0 +1,222 @@
+"""
+The history of runs: what ran, when, how long, and how it ended.
+
+One line of JSON a run, in a file for each day and size, appended by any number of processes. A line starts on a
+new line whatever was written before it, so that a record torn by a full disk spoils no other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from hookline.events import Event
+from hookline.hook import LogPayloads, Settings
+from hookline.outcome import Failure, Run
+from hookline.redact import redact, redact_text
+
+logger = logging.getLogger("hookline")
+
+MAX_FILE_BYTES = 8 * 1024 * 1024
+MAX_TOTAL_BYTES = 128 * 1024 * 1024
+_TAIL = 2000
+_LONGEST_TEXT = 2000
+_MAX_DEPTH = 20
+_MOST_ITEMS = 200
+
+
+class LogQuery(Struct, frozen=True, kw_only=True):
+    """Which records are asked for; all that is set must hold."""
+
+    hook: str | None = None
+    status: str | None = None
+    event: str | None = None
+    session: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def accepts(self, record: dict[str, Any]) -> bool:
+        """Whether a record is one of those."""
+        for key in ("hook", "status", "event", "session"):
+            wanted = getattr(self, key)
+            if wanted is not None and record.get(key) != wanted:
+                return False
+        at = str(record.get("at", ""))
+        is_late_enough = self.since is None or at >= write_time(self.since)
+        return is_late_enough and (self.until is None or at < write_time(self.until))
+
+
+def make_record(run: Run, event: Event, *, payloads: LogPayloads) -> dict[str, Any]:
+    """A run as a record; `payloads` says what is kept of the event's own fields and of the hook's output."""
+    source = run.hook.source
+    record: dict[str, Any] = {
+        "at": write_time(datetime.now(UTC)),
+        "run": run.id,
+        "hook": run.hook.id,
+        "event": event.name,
+        "event_id": event.event_id,
+        "session": event.session_id,
+        "agent": event.agent.id,
+        "layer": source.layer,
+        "dialect": source.dialect,
+        "source": str(source.place),
+        "mode": run.hook.execution.mode,
+        "status": run.status,
+        "effects": list(run.effects),
+        "duration_ms": run.duration_ms,
+        "exit_code": run.exit_code,
+        "signal": run.signal,
+    }
+    if isinstance(run.outcome, Failure):
+        record |= {"kind": run.outcome.kind, "error": run.outcome.message}
+    elif run.reason is not None:
+        record["reason"] = run.reason
+    if run.attempt is not None:  # a durable run has the id of its job
+        record["attempt"] = run.attempt
+    if run.notes:
+        record["notes"] = list(run.notes)
+    record |= {"stdout": run.stdout[-_TAIL:], "stderr": run.stderr[-_TAIL:]}
+    if payloads != "none":
+        record["payload"] = _cut(_fields_of(event))
+    return _clean(record) if payloads != "full" else record
+
+
+def _clean(record: dict[str, Any]) -> dict[str, Any]:
+    for key in ("stdout", "stderr", "error", "reason"):
+        if record.get(key):
+            record[key] = redact_text(record[key])
+    if "payload" in record:
+        record["payload"] = redact(record["payload"])
+    return record
+
+
+def _fields_of(value: Any) -> Any:
+    if isinstance(value, Event):
+        return _fields_of(value.fields)
+    if isinstance(value, Struct):
+        return {name: _fields_of(getattr(value, name)) for name in value.__struct_fields__}
+    return value
+
+
+def _cut(value: Any, depth: int = 0) -> Any:
+    """The value with long texts cut and without what is nested very deep."""
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}[{len(value) - _LONGEST_TEXT} more]"
+    if depth > _MAX_DEPTH:
+        return "[too deep]"
+    if isinstance(value, dict):
+        return {key: _cut(item, depth + 1) for key, item in list(value.items())[:_MOST_ITEMS]}
+    if isinstance(value, list | tuple):
+        return [_cut(item, depth + 1) for item in value[:_MOST_ITEMS]]
+    return value
+
+
+class RunLog:
+    """The log in a folder; nothing is created before the first record."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._path: Path | None = None
+        self._has_complained = False
+
+    def append(self, run: Run, event: Event) -> None:
+        """Write a record; a log that cannot be written is complained about once and stops nobody."""
+        try:
+            record = make_record(run, event, payloads=self._settings.log_payloads)
+            line = json.dumps(record, default=repr)
+        except (ValueError, TypeError, RecursionError):
+            line = json.dumps(
+                {"at": write_time(datetime.now(UTC)), "run": run.id, "hook": run.hook.id, "status": run.status}
+            )
+        self.append_line(line)
+
+    def append_line(self, line: str) -> None:
+        """Write one record that is JSON already."""
+        data = f"\n{line}\n".encode("ascii", "backslashreplace")
+        try:
+            fd = os.open(self._choose_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(fd, data)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            if not self._has_complained:
+                logger.warning("the run log %s cannot be written: %s", self._folder, error)
+            self._has_complained = True
+
+    def purge(self) -> None:
+        """Remove files older than the settings say, and the oldest ones while there is too much."""
+        oldest = (datetime.now(UTC) - timedelta(days=self._settings.log_keep_days)).strftime("%Y-%m-%d")
+        paths = list_log_files(self._folder)
+        total = sum(_size(path) for path in paths)
+        for path in paths[:-1]:
+            if path.name[:10] >= oldest and total <= MAX_TOTAL_BYTES:
+                break
+            total -= _size(path)
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def _choose_file(self) -> Path:
+        """Today's file, or the next one of today when that is full."""
+        today = datetime.now(UTC).strftime("%Y-%m-%d")
+        current = self._path
+        if current is not None and current.name.startswith(today) and _size(current) < MAX_FILE_BYTES:
+            return current
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        number = 1
+        while _size(path := self._folder / f"{today}-{number:03}.jsonl") >= MAX_FILE_BYTES:
+            number += 1
+        self._path = path
+        self.purge()
+        return path
+
+
+def list_log_files(folder: Path) -> list[Path]:
+    """The files of a log, the oldest first."""
+    return sorted(folder.glob("*.jsonl"))
+
+
+def read_records(folder: Path, query: LogQuery) -> Iterator[dict[str, Any]]:
+    """The records a query asks for, the oldest first; torn lines are passed over."""
+    for path in list_log_files(folder):
+        if query.since is not None and path.name[:10] < query.since.strftime("%Y-%m-%d"):
+            continue
+        try:
+            with path.open("rb") as file:
+                yield from parse_lines(file, query)
+        except OSError:
+            continue
+
+
+def parse_lines(lines: Iterable[bytes], query: LogQuery) -> Iterator[dict[str, Any]]:
+    """The records in these lines that a query asks for."""
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict) and query.accepts(record):
+            yield record
+
+
+def write_time(moment: datetime) -> str:
+    """A time as records hold it; times sort as texts."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
