@@ -39,12 +39,12 @@ def measure_dispatch(root: Path, *, rounds: int, calls: int) -> Iterator[Result]
             measure_async_pair(partial(engine.fire, start), partial(empty.fire, start), rounds=rounds, calls=calls),
             goal=5,
         )
-        for size, name in ((10, "10 bytes"), (1_000_000, "1 MB")):
+        for size, words in ((10, "10 bytes"), (1_000_000, "1 MB")):
             event = Event(BeforeToolCall(tool=Tool(name="other", args={"command": "x" * size})))
             times = measure_async_pair(
                 partial(engine.fire, event), partial(empty.fire, event), rounds=rounds, calls=100
             )
-            name = f"fire, 1,000 hooks for other tools, {name}"
+            name = f"fire, 1,000 hooks for other tools, {words}"
             yield absolute(name, "an empty coroutine", times, goal_s=60e-6)
     yield from _measure_patterns(root, empty, rounds=rounds)
 

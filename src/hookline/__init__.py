@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hookline.events import BeforeTurn as BeforeTurn
     from hookline.events import Event as Event
     from hookline.events import EventType as EventType
+    from hookline.events import Fields as Fields
     from hookline.events import PreCompact as PreCompact
     from hookline.events import SessionEnd as SessionEnd
     from hookline.events import SessionRestored as SessionRestored
@@ -72,6 +73,7 @@ _HOMES = {
         "EVENT_TYPES",
         "Event",
         "EventType",
+        "Fields",
         "PreCompact",
         "SessionEnd",
         "SessionRestored",

@@ -71,6 +71,7 @@ class Background:
         self._slots: asyncio.Semaphore | None = None
         self._flights: dict[str, Flight] = {}
         self._finished: OrderedDict[str, Run] = OrderedDict()
+        self._ended: OrderedDict[str, Status] = OrderedDict()
         self._endings: dict[Child, tuple[str, concurrent.futures.Future[Status]]] = {}
         self._is_closing = False
         self._is_stopped = False
@@ -141,19 +142,24 @@ class Background:
         """Whether there has been anything to do yet."""
         return self._thread is not None
 
-    async def wait_for(self, runs: Sequence[Run]) -> tuple[Run, ...]:
-        """Wait for the queued runs among these and for the ends of all their processes; returns how they ended."""
+    async def wait_for(self, runs: Sequence[Run]) -> None:
+        """Wait for the queued runs among these and for the ends of all their processes."""
+        ids = {run.id for run in runs}
         queued = {run.id for run in runs if run.status == "queued"}
         await self._wait([flight for flight in self._snapshot() if flight.run.id in queued], None)
-        return tuple([await self._add_ending(self._finished.get(run.id, run)) for run in runs])
-
-    async def _add_ending(self, run: Run) -> Run:
         with self._lock:
-            future = next((future for run_id, future in self._endings.values() if run_id == run.id), None)
-        if future is None:
-            return run
-        status = await asyncio.wrap_future(future)
-        return replace(run, signal=status.signal) if run.signal is None else run
+            endings = [future for run_id, future in self._endings.values() if run_id in ids]
+        for future in endings:
+            await asyncio.wrap_future(future)
+
+    def recall(self, runs: Sequence[Run]) -> tuple[Run, ...]:
+        """These runs as they ended, as far as they have; waits for nothing."""
+        return tuple(self._add_status(self._finished.get(run.id, run)) for run in runs)
+
+    def _add_status(self, run: Run) -> Run:
+        """The run with the signal that ended its process in the end."""
+        status = self._ended.get(run.id)
+        return run if status is None or run.signal is not None else replace(run, signal=status.signal)
 
     async def drain(
         self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
@@ -214,9 +220,7 @@ class Background:
         self._on_landed(run, flight.payload)
         with self._lock:
             self._flights.pop(run.id, None)
-            self._finished[run.id] = run
-            if len(self._finished) > _MOST_KEPT_RESULTS:
-                self._finished.popitem(last=False)
+            _keep(self._finished, run.id, run)
 
     async def _run_in_slot(self, flight: Flight, runner: Runner) -> Run:
         if self._slots is None:
@@ -225,11 +229,14 @@ class Background:
             return await runner.run(flight.run.hook, flight.payload, run_id=flight.run.id)
 
     async def _end(self, child: Child) -> Status:
+        status = Status()
         try:
-            return await end_child(child)
+            status = await end_child(child)
+            return status
         finally:
             with self._lock:
-                self._endings.pop(child, None)
+                run_id, _ = self._endings.pop(child, ("", None))
+                _keep(self._ended, run_id, status)
 
     async def _land(self, flights: list[Flight], grace_s: float | None) -> None:
         """Wait for the flights; cancel those that are still in the air after the grace."""
@@ -255,3 +262,10 @@ class Background:
             if not futures:
                 return
             await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
+
+
+def _keep(kept: OrderedDict[str, T], key: str, value: T) -> None:
+    """Keep a result for whoever asks later, but not for ever."""
+    kept[key] = value
+    if len(kept) > _MOST_KEPT_RESULTS:
+        kept.popitem(last=False)

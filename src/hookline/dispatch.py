@@ -8,6 +8,7 @@ more. Then the other hooks are started; nobody waits for them here.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
@@ -22,6 +23,8 @@ from hookline.matcher import Matcher, SearchError
 from hookline.outcome import EMPTY_DECISION, Answer, Decision, Failure, Run
 from hookline.registry import Entry, Registry
 from hookline.runners.base import Payload, Runner
+
+logger = logging.getLogger("hookline")
 
 
 class Starter(Protocol):
@@ -57,13 +60,13 @@ async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reaso
         return chain.decide(await _skip((*selection.blocking, *selection.others), event, ports, "the event is closed"))
 
     chain, runs = Chain(event=event), []
-    heard: list[tuple[Entry, Event]] = []  # the guards, and the event each of them was asked about
+    heard: list[tuple[Entry, Event]] = []  # the guards, and the event as each of them left it
     payload = Payload(event)
     for position, entry in enumerate(selection.blocking):
         matched = await _match(entry, chain.event, ports.matcher)
-        if entry.hook.execution.recheck:
-            heard.append((entry, chain.event))
         if matched is False:
+            if entry.hook.execution.recheck:
+                heard.append((entry, chain.event))
             continue
         if payload.event is not chain.event:
             payload = Payload(chain.event)
@@ -72,12 +75,14 @@ async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reaso
         elif reason := stop_reason or ports.refuse(entry.hook):
             run = _stop(entry.hook, reason)
         else:
-            run = await ports.runner.run(entry.hook, payload)
+            run = await _run(entry.hook, payload, ports)
         if run.status == "skipped":
             runs.append(run)
             continue
         chain, run = chain.take(run)
         runs.append(run)
+        if entry.hook.execution.recheck:
+            heard.append((entry, chain.event))
         if chain.is_blocked:
             rest = (*selection.blocking[position + 1 :], *selection.others)
             runs += await _skip(rest, chain.event, ports, f"hook {entry.hook.id!r} blocked the event")
@@ -116,6 +121,14 @@ async def _match(entry: Entry, event: Event, matcher: Matcher) -> bool | Failure
     return True
 
 
+async def _run(hook: Hook, payload: Payload, ports: Ports) -> Run:
+    try:
+        return await ports.runner.run(hook, payload)
+    except Exception as error:  # boundary: our own mistake must not let the action pass a guard, nor reach the host
+        logger.exception("running %s failed", hook)
+        return Run(hook=hook, status="failed", outcome=Failure(kind="crash", message=repr(error)))
+
+
 def _stop(hook: Hook, reason: str) -> Run:
     """A hook that may not run: a guard keeps its gate closed, any other is left out, visibly."""
     if hook.is_guard:
@@ -152,7 +165,7 @@ async def _recheck(chain: Chain, heard: list[tuple[Entry, Event]], ports: Ports)
         if isinstance(matched, Failure):
             run = Run(hook=entry.hook, status="failed", outcome=matched)
         else:
-            run = _without_edits(await ports.runner.run(entry.hook, payload))
+            run = _without_edits(await _run(entry.hook, payload, ports))
         chain, run = chain.take(run)
         runs.append(replace(run, reason="asked again after a later edit"))
         if chain.is_blocked:

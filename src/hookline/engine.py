@@ -199,15 +199,14 @@ class Engine:
 
         Also waits until processes that had to be ended are gone.
         """
-        if decision.event is None or not self._background.is_started:
+        if decision.event is None:
             return decision
         whole = self._whole_events.pop(decision.event.event_id, None)
         if whole is not None:
             decision = await _wait_for(whole)
-        try:
-            runs = await _wait_for(self._background.submit(self._background.wait_for(decision.runs)))
-        except ClosedError:
-            return decision
+        if self._background.is_started:
+            await _wait_for(self._background.submit(self._background.wait_for(decision.runs)))
+        runs = self._background.recall(decision.runs)
         late = (run for run, before in zip(runs, decision.runs, strict=True) if before.status == "queued")
         warnings = (warning for run in late for warning in find_warnings(run))
         return replace(decision, runs=runs, warnings=(*decision.warnings, *warnings))

@@ -249,7 +249,7 @@ class EventType(Struct, frozen=True, kw_only=True):
 
 
 _APPEND: EditRule = EditRule(operations=frozenset({"append"}))
-_ARGS = EditRule(operations=frozenset({"merge", "replace"}), path=("tool", "args"))
+_ARGS = EditRule(operations=frozenset({"merge"}), path=("tool", "args"))
 
 # The order is the order of an agent's life, kept by listings and docs.
 EVENT_TYPES: tuple[EventType, ...] = (
@@ -292,7 +292,11 @@ def get_event_type(name: str) -> EventType:
     """
     row = _BY_NAME.get(name)
     if row is None:
-        raise UnknownEventError(f"unknown event {name!r}; known events: {', '.join(EVENT_NAMES)}")
+        import difflib  # noqa: PLC0415 - only for a mistake
+
+        close = difflib.get_close_matches(name, EVENT_NAMES, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known events: {', '.join(EVENT_NAMES)}"
+        raise UnknownEventError(f"unknown event {name!r}; {hint}")
     return row
 
 

@@ -37,19 +37,24 @@ class PatternError(ValueError):
 
 
 class Pattern(Struct, frozen=True, kw_only=True):
-    """A compiled pattern; subjects of up to `safe_length` characters may be searched in place."""
+    """
+    A compiled pattern; subjects of up to `safe_length` characters may be searched in place.
+
+    `literal` is a text without which nothing can match; empty where the pattern demands none.
+    """
 
     text: str
     compiled: re.Pattern[str]
     safe_length: int
+    literal: str = ""
 
     def is_safe_for(self, subject: str) -> bool:
         """Whether `found_in` is sure to return soon for this subject."""
-        return len(subject) <= self.safe_length
+        return len(subject) <= self.safe_length or self.literal not in subject
 
     def found_in(self, subject: str) -> bool:
         """Whether some part of the subject matches, as `re.search` has it."""
-        return self.compiled.search(subject) is not None
+        return self.literal in subject and self.compiled.search(subject) is not None
 
 
 @functools.lru_cache(maxsize=4096)  # checking a file and indexing it compile the same patterns
@@ -67,18 +72,37 @@ def compile_pattern(text: str) -> Pattern:
             compiled = re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
         raise PatternError(str(error) or type(error).__name__) from error
-    return Pattern(text=text, compiled=compiled, safe_length=_measure_safe_length(text, compiled.flags))
+    safe_length, literal = _analyse(text, compiled.flags)
+    return Pattern(text=text, compiled=compiled, safe_length=safe_length, literal=literal)
 
 
-def _measure_safe_length(text: str, flags: int) -> int:
+def _analyse(text: str, flags: int) -> tuple[int, str]:
+    """How long a subject is safe, and which text it must hold to match at all."""
     if _parser is None:  # pragma: no cover - see the import
-        return -1
+        return -1, ""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            cost = _Cost.of(_parser.parse(text, flags & ~re.DEBUG))
+            tree = _parser.parse(text, flags & ~re.DEBUG)
+        return _measure_safe_length(_Cost.of(tree)), _find_literal(tree)
     except (NotImplementedError, RecursionError):
-        return -1
+        return -1, ""
+
+
+def _find_literal(tree: Any) -> str:
+    """The longest run of letters that stand side by side in every match; none when case does not count."""
+    if tree.state.flags & re.IGNORECASE:
+        return ""
+    runs = [""]
+    for operator, argument in tree:
+        if operator is _constants.LITERAL:
+            runs[-1] += chr(argument)
+        elif operator is not _constants.AT:
+            runs.append("")
+    return max(runs, key=len)
+
+
+def _measure_safe_length(cost: _Cost) -> int:
     low, high = -1, _LONGEST_SAFE
     while low < high:
         middle = (low + high + 1) // 2

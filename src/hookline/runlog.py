@@ -21,6 +21,7 @@ from msgspec import Struct
 from hookline.events import Event
 from hookline.hook import LogPayloads, Settings
 from hookline.outcome import Failure, Run
+from hookline.private import make_private_folder
 from hookline.redact import redact, redact_text
 
 logger = logging.getLogger("hookline")
@@ -171,7 +172,7 @@ class RunLog:
         current = self._path
         if current is not None and current.name.startswith(today) and _size(current) < MAX_FILE_BYTES:
             return current
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         number = 1
         while _size(path := self._folder / f"{today}-{number:03}.jsonl") >= MAX_FILE_BYTES:
             number += 1

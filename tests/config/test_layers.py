@@ -12,7 +12,12 @@ import pytest
 from gallery import Example, assert_found, find_problems, load
 
 from hookline.config.layers import load_layers
+from hookline.config.project import project_folders, project_hooks
+from hookline.config.snapshot import take_snapshot
 from hookline.config.text import MAX_FILE_SIZE
+from hookline.config.trust import TrustStore
+from hookline.dialects.chrys import CHRYS
+from hookline.dialects.native import NATIVE
 from hookline.errors import ConfigError
 from hookline.hook import CommandAction, ScriptAction, Settings, ShellAction
 from hookline.problem import Problem
@@ -40,6 +45,14 @@ def hook_file(*names: str, **root: Any) -> str:
     lines = [f"{key}: {value}" for key, value in root.items()]
     entries = [f"  - {{id: {name}, event: after_turn, run: {{type: shell, shell: 'true'}}}}" for name in names]
     return "\n".join([*lines, "hooks:", *entries, ""])
+
+
+def trust_now(bench: Bench) -> None:
+    """Record the project's content as it stands, as `hookline trust` does."""
+    dialects = [NATIVE, CHRYS]
+    own = [loaded for loaded in load(bench).files if loaded.file.layer == "project"]
+    snapshot = take_snapshot(bench.project, project_folders(bench.project, dialects), project_hooks(own))
+    TrustStore(bench.home).put(snapshot, project_hooks(own))
 
 
 # Every problem that loading can report
@@ -808,6 +821,30 @@ def test_a_guard_of_a_project_that_was_never_trusted_closes_nothing(bench: Bench
         assert load(bench, trust=trust).closures == ()
 
 
+def test_a_project_that_has_changed_is_a_warning_and_keeps_its_guards_closed(bench: Bench):
+    path = bench.write(GUARD_WITH_A_TYPO.replace("    evnt: before_tool_call\n", ""))
+    trust_now(bench)
+    assert ids(bench, trust="recorded") == ["keeper"]
+    path.write_text(path.read_text() + "# changed\n")
+    layers = load(bench, trust="recorded")
+    assert layers.hooks == ()
+    [problem] = layers.problems
+    assert (problem.severity, problem.code) == ("warning", "trust-changed")
+    assert "hooks.yaml" in problem.message
+    assert [closure.event for closure in layers.closures] == ["before_tool_call"]
+    assert "hookline trust" in layers.closures[0].reason
+
+
+def test_a_project_that_cannot_be_covered_is_an_error_and_is_not_loaded(bench: Bench):
+    bench.write(hook_file("a"))
+    (bench.hooks_folder() / "elsewhere.py").symlink_to("/etc/passwd")
+    layers = load(bench, trust="recorded")
+    assert layers.hooks == ()
+    [problem] = layers.problems
+    assert (problem.severity, problem.code) == ("error", "untrustable")
+    assert "elsewhere.py" in problem.message
+
+
 def test_an_unknown_word_for_trust_is_refused(bench: Bench):
     with pytest.raises(ConfigError, match="unknown trust 'yes'"):
         load(bench, trust="yes")
@@ -838,10 +875,11 @@ def test_a_link_to_nowhere_in_place_of_a_file_is_refused(bench: Bench):
     assert (problem.code, problem.message) == ("unreadable-file", "the file cannot be read: No such file or directory")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_that_may_not_be_read_is_refused(bench: Bench):
-    bench.write(hook_file("a")).chmod(0)
-    assert only_problem(bench).message == "the file cannot be read: Permission denied"
+def test_a_file_whose_reading_fails_is_refused(bench: Bench):
+    bench.hooks_folder().mkdir(parents=True)
+    (bench.hooks_folder() / "hooks.yaml").symlink_to("/proc/self/mem")  # can be opened, but its start is never there
+    problem = only_problem(bench)
+    assert (problem.code, problem.message) == ("unreadable-file", "the file cannot be read: Input/output error")
 
 
 def test_no_descriptor_is_left_open_by_what_cannot_be_read(bench: Bench):

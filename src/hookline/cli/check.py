@@ -18,6 +18,8 @@ from hookline.config.locate import HookFile, default_home
 from hookline.dialects.table import DIALECTS
 from hookline.problem import Place, Problem
 
+_TRUST_CODES = frozenset({"untrusted", "untrustable", "trust-changed"})
+
 
 @click.command("check")
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -39,6 +41,7 @@ def command(files: tuple[Path, ...], project: Path, home: Path | None, as_json: 
         loaded = list(layers.files)
         linted = [problem for file in loaded for problem in lint_file(file)]
         problems = [*layers.problems, *linted, *_find_disabled_dialects(project, layers)]
+        problems += [problem for problem in load(project, home).problems if problem.code in _TRUST_CODES]
     problems.sort(key=lambda problem: (str(problem.place.path), problem.place.line, problem.place.column))
     counts: Counter[str] = Counter(problem.severity for problem in problems)
     if as_json:
@@ -88,8 +91,10 @@ def _show(loaded: list[LoadedFile], problems: list[Problem], counts: Counter[str
     if not loaded:
         say("no hooks file was found; hookline init writes one")
         return
-    hooks = sum(len(file.reading.hooks) for file in loaded)
-    summary = f"{_count(len(loaded), 'file')}, {_count(hooks, 'hook')} loaded: "
+    hooks = [hook for file in loaded for hook in file.reading.hooks]
+    off = sum(not hook.enabled for hook in hooks)
+    summary = f"{_count(len(loaded), 'file')}, {_count(len(hooks), 'hook')} read"
+    summary += f" ({off} switched off): " if off else ": "
     summary += f"{_count(counts['error'], 'error')}, {_count(counts['warning'], 'warning')}"
     say(paint(summary, "red" if counts["error"] else "yellow" if counts["warning"] else "green"))
 

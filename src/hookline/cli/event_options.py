@@ -54,6 +54,7 @@ def _read_payload(event: str, sample: dict[str, Any], *, payload_file: str | Non
     _add_tool(event, payload, options)
     if options["text"] is not None:
         _add_text(event, payload, options["text"])
+    _check_tool(event, payload)
     return _add_defaults(event, payload)
 
 
@@ -69,6 +70,12 @@ def _read_json(name: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise PayloadError(f"the payload {where} must be a JSON object, not {type(data).__name__}")
     return data
+
+
+def _check_tool(event: str, payload: dict[str, Any]) -> None:
+    """An event about a tool that is given none gets a better word than the reader's."""
+    if get_event_type(event).has_tool and "tool" not in payload:
+        raise PayloadError(f"{event} is about a tool: name it with --tool, or give --payload with the key tool")
 
 
 def _add_tool(event: str, payload: dict[str, Any], options: dict[str, Any]) -> None:

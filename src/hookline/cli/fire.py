@@ -12,7 +12,7 @@ from hookline.cli.event_options import build_event, event_options
 from hookline.cli.options import broken_config_option, home_option, json_option, load, project_option, silence_log
 from hookline.cli.screen import say, say_json
 from hookline.cli.timeline import decision_to_json, show_decision
-from hookline.config.layers import BrokenConfig
+from hookline.config.layers import BrokenConfig, Layers
 from hookline.engine import Engine
 from hookline.events import Event
 from hookline.outcome import Decision
@@ -47,10 +47,27 @@ def command(
     if as_json:
         say_json(decision_to_json(decision, parsed, warnings))
     else:
-        show_decision(decision, parsed)
+        show_decision(decision, parsed, left_out=_describe_left_out(layers, event))
     for warning in warnings:
+        if warning == decision.reason and not as_json:
+            continue  # shown as the decision already
         say(f"hookline: {warning}", to_stderr=True)
     return EXIT_CODES[decision.verdict]
+
+
+def _describe_left_out(layers: Layers, event: str) -> str:
+    """Which hooks for this event were not asked, in a word."""
+    left_out = [
+        (hook.id, loaded.why_not)
+        for loaded in layers.files
+        if not loaded.is_counted
+        for hook in loaded.reading.hooks
+        if hook.event == event and hook.enabled
+    ]
+    if not left_out:
+        return ""
+    names = ", ".join(hook_id for hook_id, _ in left_out)
+    return f"not asked, since this project is {left_out[0][1]}: {names}"
 
 
 async def _fire(engine: Engine, event: Event) -> Decision:

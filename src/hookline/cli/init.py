@@ -64,8 +64,8 @@ def command(user: bool, project: Path, home: Path | None) -> None:
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
     say(f"wrote {paint(str(path), bold=True)}")
-    trust = "" if user else "HOOKLINE_TRUST=all "
-    say("Try the guard:")
-    say(f"  {trust}hookline fire before_tool_call --tool bash --kind shell --arg 'command=rm -rf build'")
     if not user:
-        say("A project's hooks are code that comes with it, so they run only where you say so (HOOKLINE_TRUST=all).")
+        say("A project's hooks are code that comes with it, so they run only once you trust them:")
+        say("  hookline trust")
+    say("Try the guard:")
+    say("  hookline fire before_tool_call --tool bash --kind shell --arg 'command=rm -rf build'")

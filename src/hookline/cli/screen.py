@@ -48,9 +48,14 @@ def measure(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in plain)
 
 
+def reveal(text: str) -> str:
+    """The text with control characters spelled out, so that none can play tricks with a terminal."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
+
+
 def shorten(text: str, limit: int = 100) -> str:
-    """The text on one line, cut at the limit."""
-    line = " ".join(text.split())
+    """The text on one line, without control characters, cut at the limit."""
+    line = reveal(" ".join(text.split()))
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 

@@ -15,13 +15,15 @@ _VERDICT_COLOURS = {"allow": "green", "ask": "yellow", "block": "red"}
 _STATUS_COLOURS = {"ok": "green", "blocked": "red", "failed": "red", "timeout": "red", "cancelled": "yellow"}
 
 
-def show_decision(decision: Decision, event: Event) -> None:
-    """Print the event, its runs and what was decided."""
+def show_decision(decision: Decision, event: Event, *, left_out: str = "") -> None:
+    """Print the event, its runs and what was decided; `left_out` says which hooks were not asked, and why."""
     say(f"{paint(event.name, 'cyan', bold=True)}  {shorten(describe_event(event), 120)}".rstrip())
     for line in align([_run_cells(run) for run in decision.runs], indent="  "):
         say(line)
-    if not decision.runs:
+    if not decision.runs and decision.is_allowed and not left_out:
         say("  no hook is concerned")
+    if left_out:
+        say(paint(f"  {left_out}", "yellow"))
     for line in describe_decision(decision):
         say(f"  → {line}")
 
@@ -29,7 +31,8 @@ def show_decision(decision: Decision, event: Event) -> None:
 def describe_event(event: Event) -> str:
     """The event's own fields in a few words."""
     if event.tool is not None:
-        return f"{event.tool.name} {json.dumps(event.tool.args, default=str, ensure_ascii=False)}"
+        kind = f" ({event.tool.kind})" if event.tool.kind else ""
+        return f"{event.tool.name}{kind} {json.dumps(event.tool.args, default=str, ensure_ascii=False)}"
     text = getattr(event.fields, "text", None)
     return repr(text) if text is not None else ""
 
@@ -54,8 +57,8 @@ def _run_cells(run: Run) -> Sequence[str]:
 
 def _explain(run: Run) -> str:
     if isinstance(run.outcome, Failure):
-        stderr = f": {run.stderr.strip()}" if run.stderr.strip() else ""
-        return f"{run.outcome.message}{stderr}"
+        last = run.stderr.strip().splitlines()[-1:] if "blocked" not in run.effects else []
+        return ": ".join([run.outcome.message, *last])
     parts = [run.reason] if run.reason else []
     parts += [effect for effect in run.effects if effect != "blocked"]
     return ", ".join(parts)

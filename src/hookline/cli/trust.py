@@ -10,7 +10,7 @@ import click
 
 from hookline.cli.describe import describe_action
 from hookline.cli.options import home_option, load, resolve_home
-from hookline.cli.screen import align, paint, say, shorten
+from hookline.cli.screen import paint, reveal, say
 from hookline.config.layers import Layers
 from hookline.config.project import project_folders, project_hooks
 from hookline.config.snapshot import Snapshot, UncoverableError, take_snapshot
@@ -76,9 +76,10 @@ def record_trust(store: TrustStore, layers: Layers, snapshot: Snapshot) -> None:
 def _show(layers: Layers, snapshot: Snapshot, changes: tuple[str, ...]) -> None:
     say(f"Hooks of {paint(str(layers.project), bold=True)}:")
     hooks = [hook for loaded in layers.files if loaded.file.layer == "project" for hook in loaded.reading.hooks]
-    rows = [(paint(hook.id, "cyan"), hook.event, shorten(describe_action(hook), 100)) for hook in hooks]
-    for line in align(rows, indent="  "):
-        say(line)
+    for hook in hooks:
+        say(f"  {paint(hook.id, 'cyan')} at {hook.event} runs:")
+        for line in reveal(describe_action(hook)).splitlines():
+            say(f"      {line}")
     if changes:
         say("Changed since you trusted them:")
         for name in changes:
@@ -86,7 +87,7 @@ def _show(layers: Layers, snapshot: Snapshot, changes: tuple[str, ...]) -> None:
     files = [name for name, digest in snapshot.digests.items() if not digest.startswith("folder:")]
     say(f"Covered ({snapshot.digest}):")
     for name in files:
-        say(f"  {name}")
+        say(f"  {reveal(name)}")
     if snapshot.not_covered:
         say("Not covered, so a change there would not be noticed:")
         for text in snapshot.not_covered:

@@ -29,6 +29,7 @@ _PATTERN_SIGNS = re.compile(r"[*|?\[\](){}^$\\]")
 # A shell variable outside quotes that is part of a path, or whose name says that it holds one.
 _UNQUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?P<word>[^\s'"\\;&|<>()]+)""", re.DOTALL)
 _VARIABLE = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)\}?")
+_IMPORT = re.compile(r"^(?:import|from)\s+(\w+)", re.MULTILINE)
 _PATH_NAME = re.compile(r"(?:^|_)(?:DIR|HOME|PWD|PATH|FILE|ROOT|CWD)$")
 # Their values are made here and never hold a space.
 _SAFE_VARIABLES = re.compile(r"^[A-Z]+_HOOK_(?:PAYLOAD_FILE|RESULT|ID|EVENT)$")
@@ -153,9 +154,23 @@ class _HookLint(Struct, frozen=True):
         except NoInterpreterError as error:
             yield self._problem("program-missing", str(error), "run", "path", cure="install it", severity="error")
             return
-        shim = ", looked behind once, since it is a version manager's shim" if found.is_shim else ""
+        shim = " (a version manager's shim; what it stands for is looked up at the first run)" if found.is_shim else ""
         message = f"runs with {' '.join(found.argv)}{shim}"
         yield self._problem("runs-with", message, "run", "path", severity="notice")
+        yield from self._check_imports(action)
+
+    def _check_imports(self, action: ScriptAction) -> Iterator[Problem]:
+        """A Python script does not find modules beside it: a repository's own must not be imported by accident."""
+        if action.path.suffix != ".py" or "PYTHONSAFEPATH" in action.env:
+            return
+        try:
+            names = _IMPORT.findall(action.path.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            return
+        for name in dict.fromkeys(names):
+            if (action.path.parent / f"{name}.py").is_file() or (action.path.parent / name).is_dir():
+                message = f"the script imports {name!r} from its own folder, which Python does not search here"
+                yield self._problem("sibling-import", message, "run", "path", cure='add env: {PYTHONSAFEPATH: ""}')
 
     def _check_command(self, action: CommandAction) -> Iterator[Problem]:
         name = action.argv[0]

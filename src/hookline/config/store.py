@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from hookline.private import make_private_folder
+
 
 def name_for(path: Path) -> str:
     """A file name for what is kept about a path; the path itself may hold anything."""
@@ -27,7 +29,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
     """Write a file for the user's eyes only, by way of a temporary one; raises `OSError`."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
     try:
         with open(fd, "w", encoding="utf-8") as file:

@@ -105,6 +105,7 @@ class EntryReader:
         check.event(entry)
         if isinstance(found, list):
             self._findings.add_misfits(found, "hooks", index, hook_id=hook_id)
+            self._check_sections(entry, check)
             return None
         check.run(found.run)
         check.execution(found.execution)
@@ -113,6 +114,21 @@ class EntryReader:
             return None
         assert hook_id is not None
         return self._build(found, hook_id, check)
+
+    def _check_sections(self, entry: Any, check: _EntryCheck) -> None:
+        """What else is wrong in the sections of a broken entry that can be read by themselves."""
+        if not isinstance(entry, dict):
+            return
+        kinds = {field.name: field.type for field in msgspec.structs.fields(self._rules.hook_spec)}
+        run, execution, match = (
+            spec.convert(entry.get(name), spec.section_of(kinds[name])) for name in ("run", "execution", "match")
+        )
+        if isinstance(run, spec.RunSpec):
+            check.run(run)
+        if isinstance(execution, spec.ExecutionSpec):
+            check.execution(execution)
+        if isinstance(match, spec.MatchSpec):
+            check.patterns(match)
 
     def _check_id(self, check: _EntryCheck, hook_id: str, index: int) -> None:
         first = self._first_with_id.setdefault(hook_id, index)

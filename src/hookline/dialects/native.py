@@ -101,6 +101,8 @@ def _decode(reply: dict[str, Any]) -> Answer:
         edits = (Edit(field="args", operation="merge", value=override),)
     elif override is not None:
         ignored.append("args_override without action: modify")
+    if verdict == "allow":
+        ignored += [f"{key} without action: block or ask" for key in ("reason", "user_message") if reply.get(key)]
     return Answer(
         verdict=verdict,
         reason=_text(reply, "reason"),

@@ -136,6 +136,12 @@ def convert(data: Any, spec: type[Spec]) -> Spec | list[Misfit]:
         return list(_find_misfits(data, spec, ()))
 
 
+def section_of(wanted: Any) -> type[msgspec.Struct]:
+    """The spec of a section that may be left out."""
+    section: type[msgspec.Struct] = _without_none(wanted)
+    return section
+
+
 def suggest(word: str, known: list[str], *, otherwise: str = "") -> str:
     """A cure for a mistyped word: the known one it resembles, else `otherwise` or all known ones."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
@@ -223,19 +229,17 @@ def _wrong_type(path: tuple[Any, ...], expected: str, value: Any) -> Misfit:
 
 
 def _cure_for(expected: str, value: Any) -> str:
-    if expected == "true or false" and isinstance(value, str):
+    if expected == "true or false":
         return "write true or false, without quotes; yes, no, on and off are plain text in YAML 1.2"
-    if expected.startswith(("a number", "an integer")) and isinstance(value, str):
-        return (
-            "write it without quotes, as seconds or a plain number"
-            if "number" in expected
-            else "write it without quotes"
-        )
-    if expected == "text" and isinstance(value, bool | int | float):
-        return f'put it in quotes: "{value}"'
+    if expected == "text":
+        return f'put it in quotes: "{value}"' if isinstance(value, bool | int | float) else "write text"
+    if expected.startswith("one of") and isinstance(value, str):
+        return suggest(value, expected.removeprefix("one of ").split(", "), otherwise=f"write {expected}")
     if expected.startswith("a list") and isinstance(value, str):
         return f"write it as a list: [{value!r}]"
-    return ""
+    if expected.startswith(("a number", "an integer")):
+        return f"write {expected}, such as 30, without quotes"
+    return f"write {expected}"
 
 
 def _describe_type(wanted: Any) -> str:

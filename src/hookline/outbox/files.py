@@ -20,6 +20,7 @@ from msgspec import Struct
 from hookline.job import Job, JobSource, JobState, utc_now
 from hookline.outbox.codec import UnreadableJobError, decode_job, encode_job
 from hookline.outbox.store import Claim, OutboxError
+from hookline.private import make_private_folder
 
 try:
     import fcntl
@@ -155,7 +156,7 @@ class FileOutbox:
         if self._is_ready:
             return
         for name in (*STATES, "locks"):
-            (self._root / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._root / name)
         _flush_folder(self._root)
         _flush_folder(self._root.parent)
         system = find_file_system(self._root)

@@ -116,8 +116,7 @@ class Child:
         try:
             found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
-            self._status = Status()
-            return self._status
+            return self._collect(os.WNOHANG)
         if found is None:
             return None
         return Status(exit_code=found.si_status) if found.si_code == os.CLD_EXITED else Status(signal=found.si_status)
@@ -172,11 +171,7 @@ def describe_start_error(error: OSError | ValueError, command: Command) -> str:
     """Say in words why a process could not be started."""
     if isinstance(error, OSError):
         if error.errno == errno.E2BIG:
-            name, value = max(command.env.items(), key=lambda item: len(item[1]))
-            return (
-                "the arguments and environment are too long for the system; "
-                f"the largest variable is {name} with {len(value)} characters"
-            )
+            return f"too long for the system: {_find_longest(command)}"
         if not os.path.isdir(command.cwd):  # noqa: PTH112 - also a text that no path can be made of
             return f"the working directory {command.cwd!r} does not exist"
         reason = error.strerror or str(error)
@@ -186,6 +181,15 @@ def describe_start_error(error: OSError | ValueError, command: Command) -> str:
             reason += "; is it executable?"
         return f"cannot start {command.argv[0]!r}: {reason}"
     return f"cannot start {command.argv[0]!r}: an argument or variable cannot be handed over: {error}"
+
+
+def _find_longest(command: Command) -> str:
+    """The longest of a command's arguments and variables, in words."""
+    name, value = max(command.env.items(), key=lambda item: len(item[1]), default=("", ""))
+    number, argument = max(enumerate(command.argv), key=lambda item: len(item[1]))
+    if len(argument) > len(value):
+        return f"argument {number} has {len(argument)} characters"
+    return f"the variable {name} has {len(value)} characters"
 
 
 TERMINATE = signal.SIGTERM

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hookline.process.child import KILL, TERMINATE, TOKEN_VARIABLE, Child, Status
@@ -26,12 +26,15 @@ async def end_child(child: Child) -> Status:
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + child.command.kill_grace_s
+    # Known from now on: when their parents have ended nothing may tell any more whose descendants they are.
+    known = _find_descendants(child, {})
     child.signal_group(TERMINATE)
-    _signal_strays(child, TERMINATE)
-    while loop.time() < deadline and _is_anything_left(child):
+    _signal(known, TERMINATE)
+    while loop.time() < deadline and (not child.has_exited or _find_descendants(child, known)):
         await asyncio.sleep(_POLL_S)
+    known = _find_descendants(child, known)
     child.signal_group(KILL)
-    _signal_strays(child, KILL)
+    _signal(known, KILL)
     killed_by = loop.time() + _AFTER_KILL_S
     while not child.has_exited and loop.time() < killed_by:
         await asyncio.sleep(_POLL_S / 4)
@@ -43,37 +46,58 @@ async def end_child(child: Child) -> Status:
 
 def kill_child(child: Child) -> None:
     """End a child with all its descendants at once; for an interpreter that is about to exit."""
+    known = _find_descendants(child, {})
     child.signal_group(KILL)
-    _signal_strays(child, KILL)
+    _signal(known, KILL)
     child.reap()
 
 
-def _is_anything_left(child: Child) -> bool:
-    return not child.has_exited or any(True for _ in _find_descendants(child))
-
-
-def _signal_strays(child: Child, number: int) -> None:
+def _signal(processes: Mapping[int, psutil.Process], number: int) -> None:
     import psutil  # noqa: PLC0415 - needed only when something has to be ended
 
-    for process in _find_descendants(child):
+    for process in processes.values():
         with contextlib.suppress(psutil.Error):
             process.send_signal(number)
 
 
-def _find_descendants(child: Child) -> Iterator[psutil.Process]:
-    """The living processes that carry the child's token or belong to its session, without the child itself."""
+def _find_descendants(child: Child, known: Mapping[int, psutil.Process]) -> dict[int, psutil.Process]:
+    """
+    The living processes that the child started, directly or not, by their ids, without the child itself.
+
+    Told by what is `known`, by their parents as long as those live, by the child's session, and by the token in
+    their environment.
+    """
     import psutil  # noqa: PLC0415 - needed only when something has to be ended
 
     token = child.command.env.get(TOKEN_VARIABLE)
-    for process in psutil.process_iter():
+    found: dict[int, psutil.Process] = {}
+    family = {child.pid}
+    for process in sorted(psutil.process_iter(), key=_started_at):
         if process.pid in (child.pid, os.getpid()):
             continue
         with contextlib.suppress(psutil.Error, OSError):
             if process.create_time() < child.started_at - 1:
                 continue
-            is_descendant = _is_in_session(process.pid, child.pid) or _carries(process, token)
+            is_descendant = (
+                known.get(process.pid) == process
+                or process.ppid() in family
+                or _is_in_session(process.pid, child.pid)
+                or _carries(process, token)
+            )
             if is_descendant and process.status() != psutil.STATUS_ZOMBIE:
-                yield process
+                family.add(process.pid)
+                found[process.pid] = process
+    return found
+
+
+def _started_at(process: psutil.Process) -> float:
+    """When a process was started, so that parents come before their children."""
+    import psutil  # noqa: PLC0415 - needed only when something has to be ended
+
+    try:
+        return process.create_time()
+    except psutil.Error:
+        return 0.0
 
 
 def _is_in_session(pid: int, leader: int) -> bool:

@@ -23,10 +23,11 @@ from hookline.dialects.table import get_dialect
 from hookline.dialects.wire import UnencodableError
 from hookline.hook import Hook
 from hookline.outcome import Failure, Run
+from hookline.private import make_private_folder, write_private
 from hookline.process.child import Command, describe_start_error
 from hookline.runners.base import Payload
 from hookline.runners.command import describe_directory
-from hookline.runners.exchange import CallFiles, write_private
+from hookline.runners.exchange import CallFiles
 from hookline.runners.preparation import Preparation, UnrunnableError
 
 # $1 the Python that finishes, $2 its program, $3 what it is told; then the hook's own command.
@@ -79,8 +80,8 @@ class DetachedLauncher:
         return Run(hook=hook, id=run_id, status="detached", notes=notes)
 
     def _write_files(self, run_id: str, data: bytes) -> CallFiles:
-        self._folders.calls.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._folders.outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._folders.calls)
+        make_private_folder(self._folders.outputs)
         files = CallFiles(payload=self._folders.calls / f"{run_id}.json", reply=self._folders.calls / f"{run_id}.reply")
         try:
             write_private(files.payload, data)

@@ -78,7 +78,7 @@ def build_environment(
     The environment of one run.
 
     The host's, without what lets a repository slip code into a hook, then the contract's variables, then the
-    hook's own, which win over all but the depth.
+    hook's own, which win over all but the depth and the run's id.
     """
     environment = {name: value for name, value in os.environ.items() if name not in _DROPPED}
     if "PATH" in environment:
@@ -88,7 +88,6 @@ def build_environment(
         "PYTHONSAFEPATH": "1",
         "PYTHONUTF8": "1",
         "PYTHONIOENCODING": "utf-8",
-        TOKEN_VARIABLE: run_id,
         f"{prefix}_HOOK_ID": hook.id,
         f"{prefix}_HOOK_EVENT": hook.event,
         f"{prefix}_HOOK_PAYLOAD_FILE": str(files.payload),
@@ -102,6 +101,7 @@ def build_environment(
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
     environment |= {name: fill_templates(value, values) for name, value in hook.action.env.items()}
     environment[DEPTH_VARIABLE] = str(depth + 1)
+    environment[TOKEN_VARIABLE] = run_id
     return environment
 
 

@@ -21,6 +21,8 @@ from typing import IO
 
 from msgspec import Struct
 
+from hookline.private import make_private_folder, write_private
+
 try:
     import fcntl
 except ImportError:  # pragma: no cover - untested: Windows, where leftovers are not swept
@@ -149,17 +151,21 @@ def _usable_bases(fallback: Path) -> tuple[Path, ...]:
 
 def _make_folder(base: Path) -> tuple[Path, IO[bytes]]:
     """A new private folder in `base` with its lock held."""
-    base.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    make_private_folder(base)
     _check_own(base)
-    with open(base / _LOCK_NAME, "wb") as guard:
+    with _open_private(base / _LOCK_NAME) as guard:
         _sweep(base, guard)
         if fcntl is not None:
             fcntl.flock(guard, fcntl.LOCK_SH)  # no sweep while a folder is made that has no lock yet
         folder = Path(tempfile.mkdtemp(dir=base))
-        lock = open(folder / _LOCK_NAME, "wb")  # noqa: SIM115 - held as long as the folder is in use
+        lock = _open_private(folder / _LOCK_NAME)  # held as long as the folder is in use
         if fcntl is not None:
             fcntl.flock(lock, fcntl.LOCK_EX)
     return folder, lock
+
+
+def _open_private(path: Path) -> IO[bytes]:
+    return open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb")
 
 
 def _check_own(base: Path) -> None:
@@ -181,25 +187,19 @@ def _sweep(base: Path, guard: IO[bytes]) -> None:
     except OSError:
         return
     for folder in _leftovers(base):
-        with contextlib.suppress(OSError), open(folder / _LOCK_NAME, "rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
+        try:
+            with open(folder / _LOCK_NAME, "rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except FileNotFoundError:  # its maker died before it had a lock
+            pass
+        except OSError:
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _leftovers(base: Path) -> Iterator[Path]:
     with contextlib.suppress(OSError):
         yield from (entry for entry in base.iterdir() if entry.is_dir() and not entry.is_symlink())
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Make a new file for the user's eyes only; raises `OSError`."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
-    finally:
-        os.close(fd)
 
 
 def _read_up_to(fd: int, limit: int) -> bytes:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from hookline.dialects.base import Dialect
 from hookline.dialects.table import get_dialect
 from hookline.hook import CommandAction, Hook, ScriptAction, ShellAction
-from hookline.process.child import Child, Command
+from hookline.process.child import TOKEN_VARIABLE, Child, Command
 from hookline.process.run import Ended, run_process
 from hookline.runners.base import Payload
 from hookline.runners.environment import WorkingDirectory, build_environment, choose_directory, template_values
@@ -107,7 +107,7 @@ class Preparation:
         """The interpreter a version manager's shim stands for, asked where no project can choose it."""
         command = Command(
             argv=(shim, "-I", "-c", "import sys; print(sys.executable)"),
-            env=dict(os.environ),
+            env={name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE},
             cwd=os.path.expanduser("~"),  # noqa: PTH111 - never raises
             timeout_s=_SHIM_TIMEOUT_S,
             kill_grace_s=1.0,
