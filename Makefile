@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 
-.PHONY: demo test lint types check clean
+.PHONY: demo test bench soak lint types clean
 
 demo: $(VENV)/.demo ## watch a scripted agent with hooks
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/hookline demo
@@ -12,6 +12,14 @@ demo: $(VENV)/.demo ## watch a scripted agent with hooks
 test: lint types ## lint, strict types, and all tests
 	@echo "== running the tests"
 	@$(BIN)/pytest
+
+bench: $(VENV)/.dev ## print what everything costs, beside a floor measured in the same run; BENCH=--short for a quick look
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m benchmarks $(BENCH)
+
+soak: $(VENV)/.dev ## the long rounds: 20,000 fires of misbehaving hooks, kill -9 at random moments, long fuzzing
+	@$(BIN)/python -m soak
+	@$(BIN)/python -m soak.kill
+	@HYPOTHESIS_PROFILE=long $(BIN)/pytest tests/fuzz --timeout 1200
 
 lint: $(VENV)/.dev
 	@echo "== checking style"

@@ -15,11 +15,9 @@ from hookline import EVENT_TYPES, Agent, Answer, Decision, Edit, Event, Failure,
 from hookline.errors import UnknownEventError
 from hookline.events import EVENT_NAMES, ToolResult
 from hookline.hook import Match, Settings
-from hookline.payload import parse_payload
 from hookline.runners.base import Payload
 from hookline.testing import FakeRunner, HooklineProject, RecordingEngine, make_engine, make_event, make_hook
 from support import find_run
-from waiting import wait_until
 
 MODES = ["blocking", "async", "fire_and_forget"]
 
@@ -194,7 +192,7 @@ async def test_a_failure_in_a_made_engine_counts_by_its_policy(on_error: Any, ve
     with make_engine([make_hook("a", on_error=on_error)], runner) as engine:
         decision = await engine.fire(make_event())
     assert decision.verdict == verdict
-    assert bool(decision.warnings) == (on_error != "ignore")
+    assert decision.runs[0].status == "failed"
 
 
 async def test_hooks_nobody_waits_for_are_queued_and_run_in_a_made_engine():
@@ -208,10 +206,11 @@ async def test_hooks_nobody_waits_for_are_queued_and_run_in_a_made_engine():
 
 
 async def test_a_made_engine_drains_async_hooks():
-    with make_engine([make_hook("a", mode="async"), make_hook("b", mode="fire_and_forget")]) as engine:
+    runner = FakeRunner()
+    with make_engine([make_hook("a", mode="async")], runner) as engine:
         await engine.fire(make_event(session_id="s1"))
-        runs = await engine.drain_turn("s1")
-    assert [run.hook.id for run in runs] == ["a"]
+        await engine.drain_turn("s1")
+        assert [name for name, _ in runner.calls] == ["a"]
 
 
 async def test_reminders_and_context_come_through_a_made_engine():
@@ -399,24 +398,30 @@ def test_each_test_gets_a_project_of_its_own_that_ends_with_it(tmp_path: Path):
     """Also its hooks that still run end."""
     done = run_pytest(
         tmp_path,
-        f"""
+        """
         import pathlib
+        import time
+
         from hookline.testing import make_event
 
-        NOTES = pathlib.Path({str(tmp_path)!r})
+        HERE = pathlib.Path.cwd()
 
         def test_one(hookline_project):
-            text = f"echo $$ > {{NOTES}}/pid; sleep 60"
-            hookline_project.write_hooks("hooks: [{{id: a, event: after_turn, run: {{type: shell, shell: '" + text + "'}}}}]")
+            hookline_project.write_hooks(f'''
+                hooks:
+                  - id: slow
+                    event: after_turn
+                    run: {{type: shell, shell: "echo $$ > {HERE}/pid; sleep 60"}}
+            ''')
             hookline_project.open().fire_sync(make_event("after_turn", cwd=str(hookline_project.folder)))
-            while not (NOTES / "pid").exists() or not (NOTES / "pid").read_text().endswith("\\n"):
-                pass
-            (NOTES / "folder").write_text(str(hookline_project.folder))
+            while not (HERE / "pid").exists() or not (HERE / "pid").read_text().endswith("\\n"):
+                time.sleep(0.02)
+            (HERE / "folder").write_text(str(hookline_project.folder))
 
         def test_two(hookline_project):
-            assert str(hookline_project.folder) != (NOTES / "folder").read_text()
+            assert str(hookline_project.folder) != (HERE / "folder").read_text()
             assert list(hookline_project.folder.iterdir()) == []
-        """.replace("{{", "{").replace("}}", "}"),
+        """,
     )
     assert "2 passed" in done.stdout, done.stdout + done.stderr
     assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
@@ -435,11 +440,3 @@ def test_the_module_is_of_use_without_pytest(tmp_path: Path):
         check=False,
     )
     assert done.stdout == "before_tool_call False\n", done.stderr
-
-
-async def test_a_payload_of_a_made_event_can_be_read_back():
-    event = make_event("after_tool_call")
-    data = {"tool": {"name": "bash", "args": {}}, "result": {"text": "ok"}}
-    read, ignored = parse_payload("after_tool_call", data)
-    assert (read.name, ignored) == (event.name, ())
-    await wait_until(lambda: True, "nothing")

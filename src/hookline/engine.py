@@ -54,7 +54,14 @@ class Engine:
     Close it when the process is done with it, or use it in a `with` or `async with` block.
     """
 
-    def __init__(self, layers: Layers, *, runner: Runner | None = None, outbox: OutboxStore | None = None) -> None:
+    def __init__(
+        self,
+        layers: Layers,
+        *,
+        runner: Runner | None = None,
+        outbox: OutboxStore | None = None,
+        keeps_log: bool = True,
+    ) -> None:
         """Use `Engine.open`; this takes layers that are loaded already, and perhaps another runner or outbox."""
         self._layers = layers
         self._registry = Registry(layers.hooks, closures=layers.closures, settings=layers.settings)
@@ -64,7 +71,7 @@ class Engine:
         self._matcher = Matcher()
         home = layers.homes["native"] / "hooks"
         self._exchange = Exchange(home / "tmp")
-        self._log = RunLog(home / "log", layers.settings) if runner is None else None
+        self._log = RunLog(home / "log", layers.settings) if keeps_log and runner is None else None
         self._background = Background(layers.settings, on_landed=self._note_landed)
         adopt = self._background.adopt
         preparation = Preparation(Surroundings(project=layers.project, homes=layers.homes, depth=depth), adopt=adopt)

@@ -8,10 +8,11 @@ new line whatever was written before it, so that a record torn by a full disk sp
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,10 @@ _TAIL = 2000
 _LONGEST_TEXT = 2000
 _MAX_DEPTH = 20
 _MOST_ITEMS = 200
+# How many characters of a payload are kept, and what any other value than a text counts for.
+_ROOM = 16_000
+_ROOM_OF_A_VALUE = 8
+_CUT = "[cut]"
 
 
 class LogQuery(Struct, frozen=True, kw_only=True):
@@ -86,7 +91,7 @@ def make_record(run: Run, event: Event, *, payloads: LogPayloads) -> dict[str, A
         record["notes"] = list(run.notes)
     record |= {"stdout": run.stdout[-_TAIL:], "stderr": run.stderr[-_TAIL:]}
     if payloads != "none":
-        record["payload"] = _cut(_fields_of(event))
+        record["payload"] = _Cutter(_ROOM).cut(_fields_of(event))
     return _clean(record) if payloads != "full" else record
 
 
@@ -107,17 +112,25 @@ def _fields_of(value: Any) -> Any:
     return value
 
 
-def _cut(value: Any, depth: int = 0) -> Any:
-    """The value with long texts cut and without what is nested very deep."""
-    if isinstance(value, str):
-        return value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}[{len(value) - _LONGEST_TEXT} more]"
-    if depth > _MAX_DEPTH:
-        return "[too deep]"
-    if isinstance(value, dict):
-        return {key: _cut(item, depth + 1) for key, item in list(value.items())[:_MOST_ITEMS]}
-    if isinstance(value, list | tuple):
-        return [_cut(item, depth + 1) for item in value[:_MOST_ITEMS]]
-    return value
+class _Cutter:
+    """Copies a value as far as there is room for it: long texts are cut, what is too much or too deep is left out."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+
+    def cut(self, value: Any, depth: int = 0) -> Any:
+        if self._room <= 0 or depth > _MAX_DEPTH:
+            return _CUT
+        if isinstance(value, str):
+            limit = min(_LONGEST_TEXT, self._room)
+            self._room -= min(len(value), limit)
+            return value if len(value) <= limit else f"{value[:limit]}[{len(value) - limit} more characters]"
+        self._room -= _ROOM_OF_A_VALUE
+        if isinstance(value, Mapping):
+            return {str(key): self.cut(item, depth + 1) for key, item in itertools.islice(value.items(), _MOST_ITEMS)}
+        if isinstance(value, list | tuple):
+            return [self.cut(item, depth + 1) for item in itertools.islice(value, _MOST_ITEMS)]
+        return value
 
 
 class RunLog:

@@ -182,7 +182,7 @@ def test_a_long_malformed_reply_is_shown_by_its_start():
     assert len(outcome.message) < 200
 
 
-@pytest.mark.parametrize("depth", range(300, 1000, 50))
+@pytest.mark.parametrize("depth", [100, 900, 950, 970, 975, 980, 1000])
 def test_a_reply_of_any_depth_is_taken_or_refused_but_never_breaks_the_event(bench: Bench, depth: int):
     """A depth that one step of the way bears and the next one does not must not surface as an exception."""
     reply = f'{{"action": "modify", "args_override": {{"x": {"[" * depth}{"]" * depth}}}}}'
