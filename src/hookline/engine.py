@@ -7,12 +7,11 @@ import concurrent.futures
 import functools
 import logging
 import os
-import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -21,7 +20,6 @@ from hookline.config.layers import BrokenConfig, Layers, load_layers
 from hookline.config.trust import Trust
 from hookline.delivery import Deliveries
 from hookline.dispatch import Ports, dispatch
-from hookline.errors import HooklineError
 from hookline.events import Event
 from hookline.fold import Chain, find_warnings
 from hookline.hook import Hook, Settings
@@ -34,16 +32,15 @@ from hookline.registry import Registry
 from hookline.runlog import RunLog
 from hookline.runners.base import Payload, Runner
 from hookline.runners.command import CommandRunner
+from hookline.runners.depth import find_stop_reason, read_depth
 from hookline.runners.detached import DetachedFolders, DetachedLauncher
-from hookline.runners.environment import DEPTH_VARIABLE
 from hookline.runners.exchange import Exchange
 from hookline.runners.preparation import Preparation, Surroundings
+from hookline.waiting import is_on_asyncio, run_in_thread, wait_for
 
-T = TypeVar("T")
 logger = logging.getLogger("hookline")
 
 _MOST_UNSETTLED_EVENTS = 1000
-_LONGEST_DEPTH = 6
 
 
 class Engine:
@@ -66,8 +63,8 @@ class Engine:
         self._layers = layers
         self._registry = Registry(layers.hooks, closures=layers.closures, settings=layers.settings)
         self._listened = self._registry.event_names
-        depth = _read_depth()
-        self._stop_reason = _too_deep(depth, layers.settings)
+        depth = read_depth()
+        self._stop_reason = find_stop_reason(depth, layers.settings)
         self._matcher = Matcher()
         home = layers.homes["native"] / "hooks"
         self._exchange = Exchange(home / "tmp")
@@ -93,7 +90,7 @@ class Engine:
             runner=runner,
             matcher=self._matcher,
             refuse=self._refuse,
-            start=lambda hook, payload: self._deliveries.start(hook, payload, _wait_for),
+            start=lambda hook, payload: self._deliveries.start(hook, payload, wait_for),
         )
         self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
 
@@ -172,14 +169,14 @@ class Engine:
             return EMPTY_DECISION
         if event.type.background:
             return self._fire_unwaited(event)
-        if _is_on_asyncio():
+        if is_on_asyncio():
             return await self._dispatch(event)
         try:
             future = self._background.submit(self._dispatch(event))
         except ClosedError:
             return self._dispatch_after_close(event)
         try:
-            return await _wait_for(future)
+            return await wait_for(future)
         except BaseException:
             future.cancel()
             raise
@@ -210,9 +207,9 @@ class Engine:
             return decision
         whole = self._whole_events.pop(decision.event.event_id, None)
         if whole is not None:
-            decision = await _wait_for(whole)
+            decision = await wait_for(whole)
         if self._background.is_started:
-            await _wait_for(self._background.submit(self._background.wait_for(decision.runs)))
+            await wait_for(self._background.submit(self._background.wait_for(decision.runs)))
         runs = self._background.recall(decision.runs)
         late = (run for run, before in zip(runs, decision.runs, strict=True) if before.status == "queued")
         warnings = (warning for run in late for warning in find_warnings(run))
@@ -270,11 +267,7 @@ class Engine:
 
     async def aclose(self, *, grace_s: float | None = None) -> None:
         """Close without blocking the event loop."""
-        close = functools.partial(self.close, grace_s=grace_s)
-        if _is_on_asyncio():
-            await asyncio.to_thread(close)
-        else:
-            await _import_anyio().to_thread.run_sync(close)
+        await run_in_thread(functools.partial(self.close, grace_s=grace_s))
 
     def __enter__(self) -> Self:
         return self
@@ -341,7 +334,7 @@ class Engine:
         self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
     ) -> tuple[Run, ...]:
         future = self._submit_drain(session_id, agent_id, scopes, grace_s)
-        return () if future is None else await _wait_for(future)
+        return () if future is None else await wait_for(future)
 
     def _drain_sync(
         self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
@@ -359,43 +352,3 @@ class Engine:
             return self._background.submit(self._background.drain(session_id, agent_id, scopes, grace_s))
         except ClosedError:
             return None
-
-
-def _is_on_asyncio() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-async def _wait_for(future: concurrent.futures.Future[T]) -> T:
-    """Wait for something on the engine's thread, on asyncio or whatever async library runs this."""
-    if _is_on_asyncio():
-        return await asyncio.wrap_future(future)
-    result: T = await _import_anyio().to_thread.run_sync(future.result, abandon_on_cancel=True)
-    return result
-
-
-def _import_anyio() -> Any:
-    try:
-        import anyio  # noqa: PLC0415 - needed only on other async libraries than asyncio
-        import anyio.to_thread  # noqa: PLC0415
-    except ImportError as error:
-        raise HooklineError("outside asyncio Hookline needs anyio: pip install 'hookline[trio]'") from error
-    return anyio
-
-
-def _read_depth() -> int:
-    """How many hooks this process is nested in; what a hook's environment says."""
-    text = os.environ.get(DEPTH_VARIABLE, "0")
-    if text.isascii() and text.isdigit() and len(text) < _LONGEST_DEPTH:
-        return int(text)
-    logger.warning("%s=%r is not a depth; taken as too deep", DEPTH_VARIABLE, text)
-    return sys.maxsize
-
-
-def _too_deep(depth: int, settings: Settings) -> str | None:
-    if depth < settings.max_hook_depth:
-        return None
-    return f"nested in {depth} hooks ({DEPTH_VARIABLE}); the most is {settings.max_hook_depth}"

@@ -1,0 +1,46 @@
+"""Waiting for work on another thread, on asyncio or whatever async library the host runs on."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hookline.errors import HooklineError
+
+T = TypeVar("T")
+
+
+def is_on_asyncio() -> bool:
+    """Whether this code runs on an asyncio event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def wait_for(future: concurrent.futures.Future[T]) -> T:
+    """Wait for a future of another thread."""
+    if is_on_asyncio():
+        return await asyncio.wrap_future(future)
+    result: T = await _import_anyio().to_thread.run_sync(future.result, abandon_on_cancel=True)
+    return result
+
+
+async def run_in_thread(function: Callable[[], object]) -> None:
+    """Call a function that blocks, without blocking the event loop."""
+    if is_on_asyncio():
+        await asyncio.to_thread(function)
+    else:
+        await _import_anyio().to_thread.run_sync(function)
+
+
+def _import_anyio() -> Any:
+    try:
+        import anyio  # noqa: PLC0415 - needed only on other async libraries than asyncio
+        import anyio.to_thread  # noqa: PLC0415
+    except ImportError as error:
+        raise HooklineError("outside asyncio Hookline needs anyio: pip install 'hookline[trio]'") from error
+    return anyio
