@@ -31,8 +31,13 @@ RUNAWAYS = {
 
 
 def make_subject(pattern: str, length: int) -> str:
-    """A subject that makes a runaway pattern run: what it repeats, and an end that it does not want."""
-    return RUNAWAYS[pattern] * (length - 1) + "!"
+    """
+    A subject that makes a runaway pattern run: what it repeats, and then something that it does not want.
+
+    A letter at the pattern's end is there too, but where it is of no use.
+    """
+    end = f"!\n{pattern[-1]}" if pattern[-1].isalpha() else "!"
+    return RUNAWAYS[pattern] * (length - len(end)) + end
 
 
 class TooLongError(Exception):

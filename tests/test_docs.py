@@ -12,33 +12,36 @@ import json
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, get_args
 
 import click
 import msgspec
 import pytest
 
 import hookline
+from hookline import lifecycle, testing
 from hookline.cli.main import VERBS, cli
 from hookline.config.layers import load_file
 from hookline.config.locate import HookFile
 from hookline.dialects import spec
 from hookline.dialects.table import DIALECTS
 from hookline.events import EVENT_NAMES
+from hookline.outcome import FailureKind, RunStatus
+from support import Bench
+from terminal import talk_to_hookline
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 README_EXAMPLE_ENDS_BEFORE = 40
-# Until their pages are written.
-VERBS_TO_DOCUMENT = {"explain", "test", "enable", "disable", "trust", "untrust"}
-NAMES_TO_DOCUMENT = {"Session", "StoppedError", "PromptBlockedError", "ToolCallDeniedError"}
 COMMAND_LIMIT_S = 30
 
 _FENCE = re.compile(
@@ -46,7 +49,10 @@ _FENCE = re.compile(
 )
 _LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 _DURATION = re.compile(r"\b\d+ ms\b")
+_MOMENT = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b")
 _HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
+_ANSWER = re.compile(r"\[y/N\]: (?P<answer>\w+)$", re.MULTILINE)
+_VARIABLE = re.compile(r"\bHOOKLINE_[A-Z_]*[A-Z]\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +84,10 @@ def is_told(block: Block) -> bool:
     return block.title != "part" and block.language in ("console", "python", "yaml", "json", "sh", "text")
 
 
+def read_page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
 def name_page(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
@@ -96,13 +106,14 @@ class Story:
     home: Path
     printed: str = ""
     exported: dict[str, str] = field(default_factory=dict)
+    _bench: Bench = field(init=False)
 
     def __post_init__(self) -> None:
-        self.project.mkdir()
+        self._bench = Bench(self.home)
 
     @property
     def project(self) -> Path:
-        return self.home / "project"
+        return self._bench.project
 
     def tell(self, block: Block) -> None:
         if block.title == "output":
@@ -130,6 +141,8 @@ class Story:
             if command.startswith("export "):
                 name, _, value = command.removeprefix("export ").partition("=")
                 self.exported[name] = value
+            elif (found := _ANSWER.search(expected)) is not None:
+                assert_prints(self.run_in_terminal(command, found["answer"]), expected)
             else:
                 assert_prints(self.run(["/bin/sh", "-c", command]), expected)
 
@@ -147,6 +160,14 @@ class Story:
         )
         assert not is_checked or done.returncode == 0, done.stdout
         return done.stdout.replace(str(self.home), "/home/you")
+
+    def run_in_terminal(self, command: str, answer: str) -> str:
+        """What a terminal shows to a person who runs a verb and answers its question."""
+        program, *arguments = shlex.split(command)
+        assert program == "hookline"
+        own_home = {"HOOKLINE_HOME": str(self.home / ".hookline")}
+        talk = talk_to_hookline(self._bench, *arguments, answer=answer, **{**own_home, **self.exported})
+        return talk.shown.replace(str(self.home), "/home/you")
 
     def environment(self) -> Mapping[str, str]:
         # Without compiled files each command would take twice as long.
@@ -168,7 +189,7 @@ def assert_prints(actual: str, expected: str) -> None:
     """
     Compare outputs; `...` stands for anything on a line, and for any lines where it stands alone.
 
-    All durations and all widths of gaps count as the same.
+    All durations, all times and all widths of gaps count as the same.
     """
     pattern = ""
     for line in expected.splitlines():
@@ -181,7 +202,7 @@ def assert_prints(actual: str, expected: str) -> None:
 
 
 def _squeeze(line: str) -> str:
-    return re.sub(r" +", " ", _DURATION.sub("1 ms", line)).rstrip()
+    return re.sub(r" +", " ", _MOMENT.sub("2026-01-31 12:00:00", _DURATION.sub("1 ms", line))).rstrip()
 
 
 def assert_loads(path: Path, text: str) -> None:
@@ -235,7 +256,7 @@ def find_anchors(page: Path) -> set[str]:
 
 
 def test_every_page_is_on_a_shelf() -> None:
-    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    index = read_page("index.md")
     pages = [page.relative_to(DOCS).as_posix() for page in sorted(DOCS.rglob("*.md")) if page.name != "index.md"]
     assert [page for page in pages if f"]({page})" not in index] == []
 
@@ -259,7 +280,7 @@ def test_every_event_has_a_section() -> None:
 
 
 def test_every_problem_code_is_explained_and_no_other() -> None:
-    page = (DOCS / "reference" / "problems.md").read_text(encoding="utf-8")
+    page = read_page("reference/problems.md")
     explained = re.findall(r"^\| `([a-z0-9-]+)` \|", page, re.MULTILINE)
     assert explained == sorted(set(explained))
     assert set(explained) == set(find_codes())
@@ -295,22 +316,56 @@ SPECS = [
 
 @pytest.mark.parametrize("keys", SPECS, ids=lambda keys: keys.__name__)
 def test_every_key_of_the_hooks_file_is_explained(keys: Any) -> None:
-    page = (DOCS / "reference" / "hooks-file.md").read_text(encoding="utf-8")
+    page = read_page("reference/hooks-file.md")
     names = [named.encode_name for named in msgspec.structs.fields(keys)]
     assert [name for name in names if f"\n| `{name}` |" not in page] == []
 
 
 def test_every_verb_and_option_is_explained() -> None:
-    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
-    for verb in [verb for verb in VERBS if verb not in VERBS_TO_DOCUMENT]:
+    page = read_page("reference/command-line.md")
+    for verb in VERBS:
         command = cli.get_command(click.Context(cli), verb)
         assert command is not None
         assert f"\n## hookline {verb}\n" in page
         section = page.split(f"\n## hookline {verb}\n")[1].split("\n## ")[0]
-        options = [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
-        assert [option for option in options if f"`{option}" not in section] == []
+        assert [name for name in find_options(command) if f"`{name}" not in section] == []
+
+
+def find_options(command: click.Command) -> Iterator[str]:
+    """The options of a command, and the names and options of the commands below it."""
+    for name, below in getattr(command, "commands", {}).items():
+        yield name
+        yield from find_options(below)
+    for parameter in command.params:
+        yield from (option for option in parameter.opts if option.startswith("-"))
 
 
 def test_every_public_name_is_explained() -> None:
-    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
-    assert [name for name in hookline.__all__ if f"`{name}" not in page and name not in NAMES_TO_DOCUMENT] == []
+    page = read_page("reference/python.md")
+    names = {*hookline.__all__, *lifecycle.__all__, *find_names(testing), "hookline_project"}
+    assert [name for name in sorted(names) if f"`{name}" not in page] == []
+
+
+def find_names(module: ModuleType) -> Iterator[str]:
+    """The public classes and functions that a module defines."""
+    for name, value in vars(module).items():
+        if getattr(value, "__module__", "") == module.__name__ and not name.startswith("_"):
+            yield name
+
+
+@pytest.mark.parametrize("words", [RunStatus, FailureKind], ids=["statuses", "failures"])
+def test_every_status_and_failure_is_explained(words: Any) -> None:
+    page = read_page("reference/replies.md")
+    assert [word for word in get_args(words) if f"`{word}`" not in page] == []
+
+
+def test_every_variable_is_explained() -> None:
+    page = read_page("reference/command-line.md") + read_page("reference/environment.md")
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    names = {name for source in sources for name in _VARIABLE.findall(source)}
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+
+
+def test_the_host_of_the_docs_is_the_example() -> None:
+    (shown,) = (block.text for block in read_blocks(DOCS / "how-to/write-a-host.md") if block.title == "host.py")
+    assert shown == (ROOT / "examples" / "host.py").read_text(encoding="utf-8")

@@ -130,8 +130,13 @@ def test_reminders_can_be_added_to_prompts_only():
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(UnknownEventError, match=r"unknown event 'before_tool'; known events: session_start, .*"):
-        get_event_type("before_tool")
+    with pytest.raises(UnknownEventError, match=r"unknown event 'zzz'; known events: session_start, .*"):
+        get_event_type("zzz")
+
+
+def test_a_mistyped_name_is_refused_with_the_one_it_resembles():
+    with pytest.raises(UnknownEventError, match=r"unknown event 'befor_turn'; did you mean 'before_turn'\?"):
+        get_event_type("befor_turn")
 
 
 def test_an_unknown_name_is_an_error_of_hookline_and_a_value_error():

@@ -115,11 +115,6 @@ def test_an_override_with_null_sets_null():
     assert decision.edits == {"args": {"a": None}}
 
 
-def test_arguments_can_be_replaced_as_a_whole():
-    edit = Edit(field="args", operation="replace", value={"z": 1})
-    assert fold(make_event(args={"a": 1}), make_run(edits=(edit,))).edits == {"args": {"z": 1}}
-
-
 def test_an_override_that_changes_nothing_is_no_edit():
     event = make_event(args={"path": "a"})
     decision = fold(event, make_run(edits=merge_args(path="a")))
@@ -199,8 +194,9 @@ def test_an_edit_the_event_does_not_have_is_ignored_and_reported():
     assert restricted.ignored == ("edit of args: not on user_prompt_submit",)
 
 
-def test_an_operation_the_event_does_not_allow_is_ignored_and_reported():
-    restricted = restrict(Answer(edits=(Edit(field="args", operation="clear"),)), GATE)
+@pytest.mark.parametrize("operation", ["clear", "replace", "append"])
+def test_an_operation_the_event_does_not_allow_is_ignored_and_reported(operation: Any):
+    restricted = restrict(Answer(edits=(Edit(field="args", operation=operation, value={}),)), GATE)
     assert restricted.edits == ()
     assert restricted.ignored == ("edit of args: not on before_tool_call",)
 

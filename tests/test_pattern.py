@@ -84,6 +84,19 @@ def test_a_pattern_of_exponential_cost_is_never_searched_in_place(text: str):
     assert not compile_pattern(text).is_safe_for(make_subject(text, 30))
 
 
+def test_a_text_without_the_letters_of_a_pattern_is_answered_at_once():
+    pattern = compile_pattern("(x+x+)+y")
+    subject = "x" * 100_000
+    assert pattern.is_safe_for(subject)
+    with at_most_cpu(INLINE_LIMIT_S):
+        assert not pattern.found_in(subject)
+
+
+def test_letters_of_either_case_are_not_missed_where_case_does_not_count():
+    assert compile_pattern("(?i)rm -RF").found_in("RM -rf")
+    assert compile_pattern("a(?i:B)c").found_in("abc")
+
+
 def test_spaces_at_the_end_are_searched_in_place_as_far_as_that_is_quick():
     pattern = compile_pattern(r"\s+$")
     assert pattern.is_safe_for(" " * 300)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hookline import Engine
+from hookline.config.file import LoadedFile
 from hookline.config.layers import load_layers
-from hookline.config.project import project_folders, project_hooks
+from hookline.config.project import project_folders, project_guards, project_hooks
 from hookline.config.snapshot import Snapshot, take_snapshot
 from hookline.config.trust import TrustStore
 from hookline.dialects.table import get_dialect
@@ -15,22 +16,28 @@ from hookline.hook import Hook
 from support import Bench
 
 
+def read_project_files(bench: Bench, dialects: Sequence[str] = ("native",)) -> list[LoadedFile]:
+    """The project's files, trusted or not."""
+    layers = load_layers(bench.project, home=bench.home, dialects=dialects, trust="all", remember_guards=False)
+    return [loaded for loaded in layers.files if loaded.file.layer == "project"]
+
+
 def read_project_hooks(bench: Bench, dialects: Sequence[str] = ("native",)) -> list[Hook]:
     """The hooks in the project's files, trusted or not."""
-    layers = load_layers(bench.project, home=bench.home, dialects=dialects, trust="all", remember_guards=False)
-    return project_hooks([loaded for loaded in layers.files if loaded.file.layer == "project"])
+    return project_hooks(read_project_files(bench, dialects))
 
 
 def snapshot_project(bench: Bench, dialects: Sequence[str] = ("native",)) -> Snapshot:
     """The content that the project's hooks are made of now."""
+    own = [loaded for loaded in read_layers(bench, dialects).files if loaded.file.layer == "project"]
     folders = project_folders(bench.project, [get_dialect(name) for name in dialects])
-    return take_snapshot(bench.project, folders, read_project_hooks(bench, dialects))
+    return take_snapshot(bench.project, folders, project_hooks(own))
 
 
 def trust_project(bench: Bench, dialects: Sequence[str] = ("native",)) -> Snapshot:
     """Record the project as trusted, as it is now."""
     snapshot = snapshot_project(bench, dialects)
-    TrustStore(bench.home).put(snapshot, read_project_hooks(bench, dialects))
+    TrustStore(bench.home).put(snapshot, project_guards(read_project_files(bench, dialects)))
     return snapshot
 
 

@@ -60,9 +60,8 @@ An event is a point in an agent's life: something is about to happen, or has hap
 `hookline events` shows the same table in a terminal.
 
 * **Gate**: a blocking hook can stop what the event announces, or ask for a human's decision.
-* **Scope** says who waits for the event's `async` hooks: `turn` hooks are waited for at the end of the turn
-  (`Engine.drain_turn`), `session` hooks at the end of the session (`Engine.drain_session`).
-  Nothing waits for hooks of scope `none`.
+* **Scope** says who waits for the event's `async` hooks: `turn` hooks are waited for at the end of the turn, all that
+  are left at the end of the session. Nothing waits for hooks of scope `none`.
 * **Edits** are what a blocking hook may change or add. [Replies](replies.md) tells how.
 
 A hook may be attached to any event. What its reply says beyond the gate and the edits of the event counts for nothing
@@ -87,12 +86,15 @@ these fields, and beside them the event's own fields as listed below.
 | `turn_id` | text | The turn's id. Left out when the host gives none. |
 | `agent` | [agent](#agent) | Which agent the event is about. |
 | `cwd_missing` | true | Only there when `cwd` does not exist any more and the hook runs elsewhere. |
+| `job_id` | text | Only there for a hook with `delivery: durable`: the job's id, the same at every attempt. |
 
 For example, a whole payload of `before_tool_call`:
 """
 
 _RULES = """\
 ## When a host fires them
+
+A host that lives in a [`Session`](../how-to/write-a-host.md) keeps these rules by itself.
 
 * `before_tool_call` comes before the host's own approval. When a human edits the arguments while approving, the host
   fires it again with the edited arguments, before the tool runs.

@@ -17,6 +17,9 @@ Marks = dict[int, dict[Any, tuple[Position, Position]]]
 """For the identity of each mapping or list: where each of its keys and values stands."""
 
 
+_INDEXED_KEYS = 2
+
+
 class Defect(Struct, frozen=True, kw_only=True):
     """A fault of the text at one value, such as a key that stands twice; `path` leads to the value."""
 
@@ -46,6 +49,8 @@ class Document(Struct, frozen=True, kw_only=True):
     marks: Marks = field(default_factory=dict)
     defects: tuple[Defect, ...] = ()
     old_scalars: tuple[OldScalar, ...] = ()
+    # The defects by the start of their path: a file may have many, and each entry asks for its own.
+    _by_start: dict[tuple[Any, ...], list[Defect]] = field(default_factory=dict)
 
     def place(self, *keys: Hashable, at_key: bool = False) -> Place:
         """
@@ -70,13 +75,22 @@ class Document(Struct, frozen=True, kw_only=True):
     def defects_below(self, *keys: Hashable) -> list[Problem]:
         """The defects of the values below `keys`, as errors."""
         return [
-            Problem(
-                severity="error",
-                code=defect.code,
-                message=defect.message,
-                place=self.at(defect.position),
-                cure=defect.cure,
-            )
-            for defect in self.defects
+            self.to_problem(defect)
+            for defect in self._by_start.get(keys[:_INDEXED_KEYS], ())
             if defect.path[: len(keys)] == keys
         ]
+
+    def to_problem(self, defect: Defect) -> Problem:
+        """A defect as an error at its place."""
+        return Problem(
+            severity="error",
+            code=defect.code,
+            message=defect.message,
+            place=self.at(defect.position),
+            cure=defect.cure,
+        )
+
+    def __post_init__(self) -> None:
+        for defect in self.defects:
+            for length in range(min(len(defect.path), _INDEXED_KEYS) + 1):
+                self._by_start.setdefault(defect.path[:length], []).append(defect)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 _FOLDER_MODE = 0o700
@@ -15,6 +17,24 @@ def make_private_folder(path: Path) -> None:
         return
     make_private_folder(path.parent)
     path.mkdir(mode=_FOLDER_MODE, exist_ok=True)
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """
+    The first bytes of a regular file.
+
+    Never waits, whatever was put in the file's place; raises `OSError` for anything but a regular file.
+    """
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "this is not a regular file")
+        data = bytearray()
+        while len(data) < limit and (piece := os.read(fd, limit - len(data))):
+            data += piece
+        return bytes(data)
+    finally:
+        os.close(fd)
 
 
 def write_private(path: Path, data: bytes) -> None:

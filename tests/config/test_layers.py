@@ -12,7 +12,7 @@ import pytest
 from gallery import Example, assert_found, find_problems, load
 
 from hookline.config.layers import load_layers
-from hookline.config.project import project_folders, project_hooks
+from hookline.config.project import project_folders, project_guards, project_hooks
 from hookline.config.snapshot import take_snapshot
 from hookline.config.text import MAX_FILE_SIZE
 from hookline.config.trust import TrustStore
@@ -52,7 +52,7 @@ def trust_now(bench: Bench) -> None:
     dialects = [NATIVE, CHRYS]
     own = [loaded for loaded in load(bench).files if loaded.file.layer == "project"]
     snapshot = take_snapshot(bench.project, project_folders(bench.project, dialects), project_hooks(own))
-    TrustStore(bench.home).put(snapshot, project_hooks(own))
+    TrustStore(bench.home).put(snapshot, project_guards(own))
 
 
 # Every problem that loading can report
@@ -513,7 +513,7 @@ def test_of_two_hooks_with_one_id_the_first_stays(bench: Bench):
 
 def test_every_problem_of_an_entry_is_reported(bench: Bench):
     bench.write("hooks:\n- {id: a, event: nope, enabled: 5, run: {type: shell}, execution: {mode: x}, z: 1}\n")
-    assert sorted(codes(bench)) == ["unknown-event", "unknown-key", "wrong-type", "wrong-type"]
+    assert sorted(codes(bench)) == ["missing-key", "unknown-event", "unknown-key", "wrong-type", "wrong-type"]
 
 
 def test_a_bad_setting_leaves_the_others_alone(bench: Bench):

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 _HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+# Explaining a failure takes minutes here and says little.
+_PHASES = [phase for phase in Phase if phase is not Phase.explain]
 
-settings.register_profile("short", max_examples=60, deadline=None, suppress_health_check=_HEALTH)
-settings.register_profile("long", max_examples=20_000, deadline=None, suppress_health_check=_HEALTH)
+for name, count in (("short", 60), ("long", 20_000)):
+    settings.register_profile(
+        name, max_examples=count, deadline=None, suppress_health_check=_HEALTH, phases=_PHASES, print_blob=True
+    )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))

@@ -12,7 +12,7 @@ from hookline.cli.describe import describe_action
 from hookline.cli.options import home_option, load, resolve_home
 from hookline.cli.screen import paint, reveal, say
 from hookline.config.layers import Layers
-from hookline.config.project import project_folders, project_hooks
+from hookline.config.project import project_folders, project_guards, project_hooks
 from hookline.config.snapshot import Snapshot, UncoverableError, take_snapshot
 from hookline.config.trust import TrustStore, judge
 from hookline.dialects.table import get_dialect
@@ -68,7 +68,7 @@ def record_trust(store: TrustStore, layers: Layers, snapshot: Snapshot) -> None:
     """Write the record; raises `ConfigError` when the home cannot be written."""
     own = [loaded for loaded in layers.files if loaded.file.layer == "project"]
     try:
-        store.put(snapshot, project_hooks(own))
+        store.put(snapshot, project_guards(own))
     except OSError as error:
         raise ConfigError(f"the trust cannot be recorded: {error}") from error
 

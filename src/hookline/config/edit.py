@@ -23,6 +23,8 @@ from hookline.document import Document
 from hookline.errors import HooklineError
 
 _BOM = b"\xef\xbb\xbf"
+_JSON_LINE = re.compile("\n")
+_YAML_LINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _WORD = re.compile(r"[A-Za-z]+")
 
 
@@ -44,13 +46,19 @@ def set_enabled(path: Path, dialect: Dialect, index: int, *, is_enabled: bool) -
         before = parse_document(text, path, dialect)
     except (UnicodeDecodeError, UnreadableTextError) as error:
         raise EditError(f"{path} cannot be read: {error}") from error
-    entry = before.data["hooks"][index]
+    try:
+        entry = before.data["hooks"][index]
+        is_entry = isinstance(entry, dict)
+    except (TypeError, KeyError, IndexError):
+        is_entry = False
+    if not is_entry:
+        raise EditError(f"{path} has changed meanwhile: there is no hook any more at entry {index + 1}")
     if entry.get("enabled", True) is is_enabled:
         return False
     edited = _edit(text, before, index, is_enabled=is_enabled)
     wanted = copy.deepcopy(before.data)
     wanted["hooks"][index]["enabled"] = is_enabled
-    if edited is None or not _reads_as(edited, wanted, path, dialect):
+    if edited is None or not _reads_as(edited, wanted, before, dialect):
         raise EditError(
             f"{before.place('hooks', index)} is written in a way that cannot be changed in one place; edit it by hand"
         )
@@ -82,18 +90,17 @@ def _quote(word: str, is_json: bool) -> str:
 
 def _offset(text: str, document: Document, *keys: Any, at_key: bool = False) -> int:
     place = document.place(*keys, at_key=at_key)
-    start = 0
-    for _ in range(place.line - 1):
-        start = text.index("\n", start) + 1
-    return start + place.column - 1
+    breaks = _JSON_LINE if document.path.suffix == ".json" else _YAML_LINE
+    starts = [0, *(found.end() for found in breaks.finditer(text))]
+    return starts[place.line - 1] + place.column - 1
 
 
-def _reads_as(text: str, wanted: Any, path: Path, dialect: Dialect) -> bool:
+def _reads_as(text: str, wanted: Any, before: Document, dialect: Dialect) -> bool:
     try:
-        after = parse_document(text, path, dialect)
+        after = parse_document(text, before.path, dialect)
     except UnreadableTextError:
         return False
-    return bool(after.data == wanted) and not after.defects
+    return bool(after.data == wanted) and len(after.defects) == len(before.defects)
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hookline.config.text import unreadable
+from hookline.config.text import MAX_DEPTH, unreadable
 from hookline.document import Defect, Document, Marks, Position
 
 _scan_string: Callable[[str, int], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
@@ -61,6 +61,9 @@ class _Scanner:
         return line, index - self._line_starts[line - 1] + 1
 
     def _value(self, index: int) -> tuple[Any, int]:
+        if len(self._trail) > MAX_DEPTH:
+            message = f"nested more than {MAX_DEPTH} levels deep"
+            raise unreadable(self._path, self._position(index), code="json-syntax", message=message)
         first = self._text[index]
         if first == '"':
             return _scan_string(self._text, index + 1)
@@ -91,7 +94,8 @@ class _Scanner:
                 self._add_defect("duplicate-key", message, key_index, "keep one of them")
             found[key], index = self._value(value_index)
             self._trail.pop()
-            marks[key] = (self._position(key_index), self._position(value_index))
+            first = marks[key][0] if key in marks else self._position(key_index)
+            marks[key] = (first, self._position(value_index))
             index = self._after_item(index)
         return found, index + 1
 

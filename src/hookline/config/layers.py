@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from hookline.config.file import LoadedFile, load_file
 from hookline.config.locate import HookFile, default_home, find_homes, find_hook_files, hook_file_candidates
 from hookline.config.memory import GuardMemory
-from hookline.config.project import ProjectVerdict, judge_project
+from hookline.config.project import ProjectVerdict, guards_of, judge_project
 from hookline.config.snapshot import Snapshot
-from hookline.config.trust import GuardedEvent, Trust, TrustStore, check_trust, find_guards
+from hookline.config.trust import Trust, TrustStore, check_trust
 from hookline.dialects.base import Dialect, Reading
 from hookline.dialects.native import NATIVE
 from hookline.dialects.table import DIALECTS, get_dialect
@@ -116,12 +116,12 @@ def _count(loaded: LoadedFile, verdict: ProjectVerdict) -> LoadedFile:
 
 def _close_broken(loaded: LoadedFile, memory: GuardMemory) -> Iterator[Closure]:
     """Keep closed what the last good version of a file guarded that cannot be parsed any more."""
-    if not loaded.is_counted or not _has_memory(loaded) or loaded.document is not None:
+    if not loaded.is_counted or not _has_memory(loaded) or not loaded.is_broken:
         return
     place = loaded.reading.problems[0].place
     for guard in memory.recall(loaded.file.path):
         reason = (
-            f"{guard.event} was guarded by hook {guard.hook_id!r} of {place.path}, which cannot be read any more "
+            f"{guard.event} was guarded by hook {guard.hook_id!r} of {place.path}, which cannot be read now "
             f"(see {place}): mend the file, or pass --broken-config open for one run without its hooks"
         )
         yield Closure(event=guard.event, hook_id=guard.hook_id, reason=reason)
@@ -133,9 +133,8 @@ def _has_memory(loaded: LoadedFile) -> bool:
 
 def _remember_guards(files: Iterable[LoadedFile], memory: GuardMemory) -> None:
     for loaded in files:
-        if loaded.is_counted and _has_memory(loaded) and loaded.document is not None:
-            closed = (GuardedEvent(event=c.event, hook_id=c.hook_id) for c in loaded.reading.closures)
-            memory.remember(loaded.file.path, (*find_guards(loaded.reading.hooks), *closed))
+        if loaded.is_counted and _has_memory(loaded) and not loaded.is_broken:
+            memory.remember(loaded.file.path, guards_of(loaded.reading))
 
 
 def find_foreign_files(project: Path, layers: Layers) -> tuple[HookFile, ...]:

@@ -180,7 +180,7 @@ class _HookLint(Struct, frozen=True):
                 yield self._problem(
                     "program-missing", message, "run", "argv", cure="install it, or write its path", severity="error"
                 )
-        elif os.path.isabs(name) and not os.path.exists(name):  # noqa: PTH110, PTH117 - as above
+        elif os.path.isabs(name) and not os.path.isfile(name):  # noqa: PTH113, PTH117 - as above
             message = f"the program {name} does not exist"
             yield self._problem("program-missing", message, "run", "argv", cure="check the path", severity="error")
         elif os.path.isabs(name) and not os.access(name, os.X_OK):  # noqa: PTH117 - as above

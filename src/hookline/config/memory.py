@@ -24,7 +24,7 @@ class GuardMemory:
 
     def recall(self, path: Path) -> tuple[GuardedEvent, ...]:
         """The events that the file guarded when it was last read."""
-        data = read_json(self._folder / name_for(path)) or {}
+        data = read_json(self._file_for(path)) or {}
         guards = data.get("guards")
         return read_guards(guards) if isinstance(guards, list) else ()
 
@@ -34,6 +34,10 @@ class GuardMemory:
         if guards == kept:
             return
         try:
-            write_json(self._folder / name_for(path), {"file": os.path.realpath(path), "guards": write_guards(guards)})
+            write_json(self._file_for(path), {"file": os.path.realpath(path), "guards": write_guards(guards)})
         except OSError as error:
             logger.warning("what %s guards could not be remembered: %s", path, error)
+
+    def _file_for(self, path: Path) -> Path:
+        """By where the file is listed: what stands in its place may be a link by now."""
+        return self._folder / name_for(path.parent, path.name)

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from hookline.config.file import LoadedFile
 from hookline.config.snapshot import Snapshot, UncoverableError, take_snapshot
-from hookline.config.trust import GuardedEvent, Judgement, Trust, TrustStore, judge
-from hookline.dialects.base import Dialect
+from hookline.config.trust import GuardedEvent, Judgement, Trust, TrustStore, find_guards, judge
+from hookline.dialects.base import Dialect, Reading
 from hookline.hook import Hook
 from hookline.problem import Place, Problem, Severity
 from hookline.registry import Closure
@@ -39,6 +39,17 @@ def project_hooks(files: Sequence[LoadedFile]) -> list[Hook]:
     return [hook for loaded in files for hook in loaded.reading.hooks]
 
 
+def guards_of(reading: Reading) -> tuple[GuardedEvent, ...]:
+    """The gate events that a file guards, by hooks that load and by those that should."""
+    left_out = (GuardedEvent(event=closure.event, hook_id=closure.hook_id) for closure in reading.closures)
+    return (*find_guards(reading.hooks), *left_out)
+
+
+def project_guards(files: Sequence[LoadedFile]) -> tuple[GuardedEvent, ...]:
+    """The gate events that a project's files guard."""
+    return tuple(guard for loaded in files for guard in guards_of(loaded.reading))
+
+
 def judge_project(
     project: Path, dialects: Sequence[Dialect], files: Sequence[LoadedFile], trust: Trust, store: TrustStore
 ) -> ProjectVerdict:
@@ -59,16 +70,26 @@ def judge_project(
         judgement = Judgement(state="trusted" if is_known else "new")
     else:
         judgement = judge(snapshot, record)
-    if judgement.state == "trusted" and (change := snapshot.find_change()) is not None:
-        # The files were read after they were digested, and one has changed in between.
+    if judgement.state == "trusted" and (change := _find_swapped(snapshot, files)) is not None:
+        # What was read is not what was digested: a file has changed in between.
         guards = record.guards if record else ()
         judgement = Judgement(state="changed", changes=(change,), guards=guards)
     if judgement.state == "trusted":
         return ProjectVerdict(is_counted=True, snapshot=snapshot)
     if judgement.state == "new":
         cure = "look at them with hookline list, then trust them with hookline trust"
+        if not isinstance(trust, str):
+            cure = f"the digest of what was found is {snapshot.digest}"
         return _leave_alone(files, "they are code that came with the project", cure=cure)
     return _close(project, files, judgement)
+
+
+def _find_swapped(snapshot: Snapshot, files: Sequence[LoadedFile]) -> str | None:
+    for loaded in files:
+        name = snapshot.name_of(loaded.file.path)
+        if snapshot.digests.get(name) != loaded.digest:
+            return name
+    return snapshot.find_change()
 
 
 def _leave_alone(files: Sequence[LoadedFile], why: str, *, cure: str) -> ProjectVerdict:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,18 +18,22 @@ from pathlib import Path
 from msgspec import Struct
 
 from hookline.hook import CommandAction, Hook, ScriptAction, ShellAction
+from hookline.private import read_regular
 
 MAX_FILES = 10_000
+MAX_DEPTH = 30
 MAX_BYTES = 256 * 1024 * 1024
-_CHUNK = 1024 * 1024
 # Programs whose arguments name what they go on to run, which no digest of the arguments covers.
 _LAUNCHERS = frozenset(
     {"make", "just", "task", "npm", "npx", "pnpm", "yarn", "bun", "deno", "cargo", "go", "gradle", "mvn", "tox", "nox"}
     | {"pytest", "uv", "uvx", "pipx", "poetry", "hatch", "docker"}
 )
 
-Identity = tuple[int, int, int, int]
-"""Device, inode, size and time of last change: what tells quickly that a file is still the same."""
+_HERE = re.compile(r"\$\{?PWD\}?")
+_SHELL_SIGNS = re.compile(r"""[\s;&|()<>`"'$={},:]+""")
+
+Identity = tuple[int, int, int, int, int]
+"""Device, inode, size, and times of change of content and of anything: what tells quickly that a file is the same."""
 
 
 class UncoverableError(Exception):
@@ -62,6 +67,10 @@ class Snapshot(Struct, frozen=True, kw_only=True):
             whole.update(f"{name}\0{digest}\0".encode("utf-8", "surrogateescape"))
         return f"sha256:{whole.hexdigest()}"
 
+    def name_of(self, path: Path) -> str:
+        """Under which name a path of the project is kept."""
+        return name_in(self.project, path)
+
     def find_change(self) -> str | None:
         """The first covered file that is not what it was when it was read, None when all are."""
         for name, file in self.files.items():
@@ -73,6 +82,26 @@ class Snapshot(Struct, frozen=True, kw_only=True):
                 pass
             return name
         return None
+
+
+def name_in(project: Path, path: Path) -> str:
+    """
+    The name of a path in its project.
+
+    `link/../file` is another file than `file` where the link leads elsewhere: then the name is where it leads.
+    """
+    normal = os.path.abspath(path)  # noqa: PTH100 - links keep their names
+    name = os.path.relpath(normal, project)
+    if not name.startswith(os.pardir) and _is_same(normal, path):
+        return name
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(project))
+
+
+def _is_same(first: str, second: Path) -> bool:
+    try:
+        return os.path.samefile(first, second)  # noqa: PTH121 - texts
+    except OSError:
+        return False
 
 
 def take_snapshot(project: Path, folders: Iterable[Path], hooks: Sequence[Hook]) -> Snapshot:
@@ -89,7 +118,7 @@ def take_snapshot(project: Path, folders: Iterable[Path], hooks: Sequence[Hook])
     for hook in hooks:
         for path in _find_arguments(hook, project):
             taker.add_file(path)
-    return Snapshot(project=project, files=taker.files, not_covered=tuple(_find_not_covered(hooks)))
+    return Snapshot(project=project, files=taker.files, not_covered=tuple(_find_not_covered(hooks, project)))
 
 
 class _Taker:
@@ -99,13 +128,15 @@ class _Taker:
         self._bytes = 0
         self.files: dict[str, CoveredFile] = {}
 
-    def add_tree(self, folder: Path) -> None:
+    def add_tree(self, folder: Path, depth: int = 0) -> None:
+        if depth > MAX_DEPTH:
+            raise UncoverableError(f"the folders in {self._project} are nested more than {MAX_DEPTH} levels deep")
         self._check_inside(folder)
         self._add(folder)
         for name in _list_folder(folder):
             path = folder / name
             if path.is_dir():
-                self.add_tree(path)
+                self.add_tree(path, depth + 1)
             else:
                 self.add_file(path)
 
@@ -121,7 +152,7 @@ class _Taker:
             raise UncoverableError(f"{path} is a link that leaves the project, to {real}")
 
     def _add(self, path: Path) -> None:
-        name = os.path.relpath(path, self._project)
+        name = name_in(self._project, path)
         if name in self.files:
             return
         identity = _identify(path)
@@ -133,7 +164,7 @@ class _Taker:
 
 def _identify(path: Path) -> Identity:
     status = path.stat()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _list_folder(folder: Path) -> list[str]:
@@ -146,42 +177,73 @@ def _digest_any(path: Path) -> str:
     if path.is_dir():
         digest.update("\0".join(_list_folder(path)).encode("utf-8", "surrogateescape"))
         return f"folder:{digest.hexdigest()}"
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
+    digest.update(read_regular(path, MAX_BYTES + 1))
     return digest.hexdigest()
 
 
 def _find_arguments(hook: Hook, project: Path) -> Iterator[Path]:
     """The arguments of a hook that name a regular file of the project."""
-    for word in _words_of(hook):
-        path = project / word
-        try:
-            is_file = stat.S_ISREG(path.stat().st_mode)
-        except (OSError, ValueError):
-            continue
-        if is_file and Path(os.path.abspath(path)).is_relative_to(project):  # noqa: PTH100 - links are judged later
-            yield path
+    for base in dict.fromkeys((project, _own_directory(hook, project))):
+        for word in _words_of(hook):
+            path = Path(os.path.join(base, word))  # noqa: PTH118 - keeps the text as it is written
+            if _is_regular(path) and _is_inside(path, project):
+                yield path
+
+
+def _own_directory(hook: Hook, project: Path) -> Path:
+    """Where the hook's relative arguments start."""
+    return project / hook.action.cwd.replace("${workspace_cwd}", str(project))
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_inside(path: Path, project: Path) -> bool:
+    """Whether a path is written as one of the project, or leads there."""
+    return Path(os.path.abspath(path)).is_relative_to(project) or path.resolve().is_relative_to(  # noqa: PTH100
+        project.resolve()
+    )
 
 
 def _words_of(hook: Hook) -> list[str]:
+    """All words of a hook's command that may name a file; an argument may be a text for a shell itself."""
     action = hook.action
+    if isinstance(action, ShellAction):
+        return split_shell_words(action.text)
     if isinstance(action, ScriptAction):
-        return [*action.interpreter, str(action.path), *action.args]
-    if isinstance(action, CommandAction):
-        return [*action.argv, *action.args]
-    assert isinstance(action, ShellAction)
+        arguments = [*action.interpreter, str(action.path), *action.args]
+    else:
+        assert isinstance(action, CommandAction)
+        arguments = [*action.argv, *action.args]
+    inner = [word for argument in arguments if _SHELL_SIGNS.search(argument) for word in split_shell_words(argument)]
+    return [*dict.fromkeys([*arguments, *inner])]
+
+
+def split_shell_words(text: str) -> list[str]:
+    """All words of a shell text that may name a file, however they are quoted or nested."""
+    text = _HERE.sub(".", text)
     try:
-        return shlex.split(action.text, comments=True)
+        quoted = shlex.split(text, comments=False)
     except ValueError:
-        return action.text.split()
+        quoted = []
+    return [*dict.fromkeys([*quoted, *(word for word in _SHELL_SIGNS.split(text) if word)])]
 
 
-def _find_not_covered(hooks: Iterable[Hook]) -> Iterator[str]:
+def _find_not_covered(hooks: Iterable[Hook], project: Path) -> Iterator[str]:
     for hook in hooks:
-        names = {os.path.basename(word) for word in _words_of(hook)}  # noqa: PTH119 - words, not paths
+        words = _words_of(hook)
+        names = {os.path.basename(word) for word in words}  # noqa: PTH119 - words, not paths
         launchers = sorted(names & _LAUNCHERS)
         if launchers:
             yield f"hook {hook.id!r}: what {', '.join(launchers)} goes on to run"
-        if isinstance(hook.action, ScriptAction):
-            yield f"hook {hook.id!r}: what {hook.action.path.name} imports or runs from outside its folder"
+        if "-m" in words:
+            yield f"hook {hook.id!r}: the module that -m names"
+        for word in words:
+            if word not in (".", "..", "/") and os.path.isdir(project / word):  # noqa: PTH112 - never raises
+                yield f"hook {hook.id!r}: what is in the folder {word}"
+        for path in _find_arguments(hook, project):
+            yield f"hook {hook.id!r}: what {path.name} imports or runs from elsewhere"

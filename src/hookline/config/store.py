@@ -13,9 +13,10 @@ from typing import Any
 from hookline.private import make_private_folder
 
 
-def name_for(path: Path) -> str:
-    """A file name for what is kept about a path; the path itself may hold anything."""
-    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32] + ".json"
+def name_for(folder: Path, entry: str = "") -> str:
+    """A file name for what is kept about a folder, or an entry of it; the names themselves may hold anything."""
+    path = os.path.join(os.path.realpath(folder), entry)  # noqa: PTH118 - a text to be digested
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:32] + ".json"
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from hookline.document import Defect, Document, Marks, OldScalar, Position
 from hookline.problem import Place, Problem
 
 MAX_FILE_SIZE = 4 * 1024 * 1024
-_MAX_DEPTH = 50
+MAX_DEPTH = 50
 _MAX_EXPANDED_NODES = 1_000_000
 _STANDARD_TAGS = {
     "tag:yaml.org,2002:str": str,
@@ -29,6 +29,7 @@ _STANDARD_TAGS = {
 }
 _MERGE_KEY = "<<"
 _NO_KEY = object()
+_MERGE = object()
 
 
 class UnreadableTextError(Exception):
@@ -55,13 +56,13 @@ def decode_text(data: bytes, path: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = data[: error.start]
-        position = (before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
+        before = error.object[: error.start].decode("utf-8", "replace")
+        position = _position_of(before, len(before))
         raise unreadable(
             path,
             position,
             code="not-utf8",
-            message=f"byte 0x{data[error.start]:02x} is not UTF-8",
+            message=f"byte 0x{error.object[error.start]:02x} is not UTF-8",
             cure="save the file as UTF-8",
         ) from error
 
@@ -93,8 +94,9 @@ def parse_yaml(text: str, path: Path, *, version: str = "1.2") -> Document:
             path, position, code="yaml-syntax", message=message, cure=_guess_cure(text, position)
         ) from error
     except yaml.reader.ReaderError as error:
-        position = _position_of(text, error.position)
-        message = f"character {error.character!r} is not allowed in YAML"
+        position = _position_of(text, _index_of(text, error))
+        number = error.character if isinstance(error.character, int) else ord(error.character[:1] or "?")
+        message = f"the character {chr(number)!r} (number {number}) is not allowed in YAML"
         raise unreadable(
             path,
             position,
@@ -111,6 +113,13 @@ def _guess_cure(text: str, position: Position) -> str:
     if line[: len(line) - len(line.lstrip())].count("\t"):
         return "indent with spaces, not tabs"
     return "check the indentation and quotes at and just above this place"
+
+
+def _index_of(text: str, error: yaml.reader.ReaderError) -> int:
+    """Where in the text a reader stopped; the reader in C counts bytes, the one in Python characters."""
+    if not hasattr(yaml, "CSafeLoader"):  # pragma: no cover - PyYAML built without libyaml
+        return int(error.position)
+    return len(text.encode("utf-8", "surrogatepass")[: error.position].decode("utf-8", "ignore"))
 
 
 def _position_of(text: str, index: int) -> Position:
@@ -192,30 +201,35 @@ class _Builder:
             return self._tagged_value(event.tag, text, position)
         if not event.implicit[0] or event.tag == "!":
             return text
+        value = self._resolve_plain(text, position)
+        if self._is_old and text and _reads_otherwise(text, value):
+            self._old_scalars.append(OldScalar(text=text, position=position))
+        return value
+
+    def _resolve_plain(self, text: str, position: Position) -> Any:
         try:
             value = self._resolve(text)
         except ValueError as error:
-            self._add_defect("bad-scalar", f"{_shorten(text)} cannot be read: {error}", position, "put it in quotes")
+            message = f"{_shorten(text)} cannot be read: {error}"
+            self._add_defect("bad-scalar", message, position, "put it in quotes")
             return text
         if not is_finite(value):
             self._add_defect("not-finite", f"{text} is not a finite number", position, "write a number")
-        if self._is_old and text and value != resolve_scalar(text):
-            self._old_scalars.append(OldScalar(text=text, position=position))
         return value
 
     def _tagged_value(self, tag: str, text: str, position: Position) -> Any:
         kind = _STANDARD_TAGS.get(tag)
         if kind is str:
             return text
-        value = self._resolve(text) if kind is not None else text
+        value = self._resolve_plain(text, position) if kind is not None else text
         if kind is None or type(value) is not kind:
             self._add_defect("foreign-tag", f"the tag {tag} is not read", position, "remove the tag")
         return value
 
     def _take_start(self, event: Any) -> None:
         position = _start_of(event)
-        if len(self._stack) >= _MAX_DEPTH:
-            message = f"nested more than {_MAX_DEPTH} levels deep"
+        if len(self._stack) >= MAX_DEPTH:
+            message = f"nested more than {MAX_DEPTH} levels deep"
             raise unreadable(self._path, position, code="yaml-syntax", message=message)
         if event.tag is not None and event.tag not in ("!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
             self._add_defect("foreign-tag", f"the tag {event.tag} is not read", position, "remove the tag")
@@ -258,10 +272,10 @@ class _Builder:
     def _start_pair(self, frame: _Frame, key: Any, position: Position, *, is_merge: bool) -> None:
         frame.key, frame.key_position = key, position
         if is_merge:
-            frame.key = _MERGE_KEY
+            frame.key = _MERGE
         elif isinstance(key, dict | list):
-            self._add_defect("bad-key", "a key must be text", position, "write the key as text")
             frame.key = repr(id(key))
+            self._add_defect("bad-key", "a key must be text", position, "write the key as text")
         elif not is_merge and key in frame.container:
             first = self._marks[id(frame.container)][key][0]
             message = f"the key {key!r} stands twice; the first is at line {first[0]}, column {first[1]}"
@@ -269,11 +283,13 @@ class _Builder:
 
     def _finish_pair(self, frame: _Frame, container: dict[Any, Any], value: Any, position: Position) -> None:
         key, frame.key = frame.key, _NO_KEY
-        if key == _MERGE_KEY and isinstance(value, dict | list):
+        if key is _MERGE:
             frame.merges.append(value)
             return
         container[key] = value
-        self._marks[id(container)][key] = (frame.key_position, position)
+        marks = self._marks[id(container)]
+        first = marks[key][0] if key in marks else frame.key_position
+        marks[key] = (first, position)
 
     def _merge(self, frame: _Frame) -> None:
         for merged in frame.merges:
@@ -294,7 +310,17 @@ class _Builder:
 
     @staticmethod
     def _next_step(frame: _Frame) -> Any:
-        return len(frame.container) if isinstance(frame.container, list) else frame.key
+        if isinstance(frame.container, list):
+            return len(frame.container)
+        return _MERGE_KEY if frame.key is _MERGE else frame.key
+
+
+def _reads_otherwise(text: str, value: Any) -> bool:
+    """Whether YAML 1.2 reads a plain word as something else than `value`."""
+    try:
+        return bool(resolve_scalar(text) != value)
+    except ValueError:
+        return True
 
 
 def _start_of(event: Any) -> Position:

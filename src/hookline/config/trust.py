@@ -56,9 +56,14 @@ class Judgement(Struct, frozen=True, kw_only=True):
 
 def check_trust(trust: Trust) -> Trust:
     """The value itself; raises `ConfigError` when it means nothing."""
-    if isinstance(trust, str) and trust not in _MODES:
+    is_known = trust in _MODES if isinstance(trust, str) else _are_digests(trust)
+    if not is_known:
         raise ConfigError(f"unknown trust {trust!r}; it must be one of {', '.join(_MODES)}, or a list of digests")
     return trust
+
+
+def _are_digests(trust: object) -> bool:
+    return isinstance(trust, Collection) and all(isinstance(digest, str) for digest in trust)
 
 
 def find_guards(hooks: Iterable[Hook]) -> tuple[GuardedEvent, ...]:
@@ -82,14 +87,14 @@ class TrustStore:
             return None
         return TrustRecord(digests={str(k): str(v) for k, v in digests.items()}, guards=read_guards(guards))
 
-    def put(self, snapshot: Snapshot, hooks: Iterable[Hook]) -> None:
+    def put(self, snapshot: Snapshot, guards: Sequence[GuardedEvent]) -> None:
         """Record content as trusted; raises `OSError` when the home cannot be written."""
         data = {
             "project": os.path.realpath(snapshot.project),
             "recorded_at": datetime.datetime.now(datetime.UTC).isoformat(),
             "digest": snapshot.digest,
             "files": snapshot.digests,
-            "guards": write_guards(find_guards(hooks)),
+            "guards": write_guards(guards),
         }
         write_json(self._path(snapshot.project), data)
 

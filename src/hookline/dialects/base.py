@@ -21,7 +21,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     What a hook file says.
 
     `settings` holds only what the file sets, by the names of `hookline.hook.Settings`; `entries` tells for
-    each hook which entry of the file it is. `dialects` is the list a user's own file may name.
+    each hook which entry of the file it is. `dialects` is the list a user's own file may name. `is_lost` tells
+    that a mistake above the entries hides hooks that were probably meant.
     """
 
     hooks: tuple[Hook, ...] = ()
@@ -30,6 +31,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     dialects: tuple[str, ...] | None = None
     closures: tuple[Closure, ...] = ()
     problems: tuple[Problem, ...] = ()
+    is_lost: bool = False
 
 
 class Dialect(Protocol):

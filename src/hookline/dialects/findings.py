@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from hookline.dialects.spec import Misfit
-from hookline.document import Document
+from hookline.document import Defect, Document
 from hookline.problem import Problem, Severity
 
 
@@ -15,11 +15,7 @@ class Findings:
     def __init__(self, document: Document) -> None:
         self._document = document
         self.problems: list[Problem] = []
-
-    @property
-    def error_count(self) -> int:
-        """How many errors have been found."""
-        return sum(problem.severity == "error" for problem in self.problems)
+        self.error_count = 0
 
     def add(
         self,
@@ -33,9 +29,11 @@ class Findings:
     ) -> None:
         """Add a finding about the value at the end of `path`, or about its key."""
         place = self._document.place(*path, at_key=at_key)
-        self.problems.append(
-            Problem(severity=severity, code=code, message=message, place=place, hook_id=hook_id, cure=cure)
-        )
+        self._take(Problem(severity=severity, code=code, message=message, place=place, hook_id=hook_id, cure=cure))
+
+    def _take(self, problem: Problem) -> None:
+        self.problems.append(problem)
+        self.error_count += problem.severity == "error"
 
     def warn(self, code: str, message: str, *path: Hashable, hook_id: str | None = None, cure: str = "") -> None:
         """Add a warning about the key at the end of `path`."""
@@ -47,6 +45,11 @@ class Findings:
             where = (*path, *misfit.path)
             self.add(misfit.code, misfit.message, *where, hook_id=hook_id, cure=misfit.cure, at_key=misfit.is_key)
 
+    def add_defect(self, defect: Defect) -> None:
+        """Add one fault of the text itself."""
+        self._take(self._document.to_problem(defect))
+
     def add_defects(self, *path: Hashable) -> None:
         """Add the faults of the text itself at and below `path`."""
-        self.problems += self._document.defects_below(*path)
+        for problem in self._document.defects_below(*path):
+            self._take(problem)

@@ -16,8 +16,6 @@ from hookline.events import EVENT_NAMES, get_event_type
 from hookline.hook import Hook, LayerName
 from hookline.registry import Closure
 
-_LISTED_ROOTS = ("hooks", "settings")
-
 
 def read_hook_file(document: Document, rules: FileRules, layer: LayerName, *, is_trusted_file: bool) -> Reading:
     """
@@ -60,7 +58,7 @@ class _FileReader:
         data = self._document.data
         if not isinstance(data, dict):
             self._findings.add("root-type", "the file must be a mapping with the key hooks", cure="start with hooks:")
-            return Reading(problems=tuple(self._findings.problems))
+            return Reading(problems=tuple(self._findings.problems), is_lost=True)
         self._check_root(data)
         settings = self._read_settings(data.get("settings"))
         dialects = self._read_dialects(data.get("dialects"))
@@ -72,28 +70,31 @@ class _FileReader:
             dialects=dialects,
             closures=tuple(closures),
             problems=tuple(self._findings.problems),
+            is_lost=self._are_hooks_lost(data),
         )
+
+    def _are_hooks_lost(self, data: dict[Any, Any]) -> bool:
+        """Whether the list of hooks is missing or doubled by a mistake: misspelt, no list, or there twice."""
+        if "hooks" not in data:
+            return any(key not in self._rules.root_keys for key in data)
+        is_doubled = any(defect.path == ("hooks",) for defect in self._document.defects)
+        return is_doubled or not isinstance(data["hooks"], (list, type(None)))
 
     def _check_root(self, data: dict[Any, Any]) -> None:
         for key in data:
             if key not in self._rules.root_keys:
                 cure = spec.suggest(str(key), list(self._rules.root_keys))
                 self._findings.add("unknown-key", f"unknown key {key!r}", key, cure=cure, at_key=True)
-        for key in {defect.path[0] for defect in self._document.defects if defect.path}.difference(_LISTED_ROOTS):
-            self._findings.add_defects(key)
-        for key in _LISTED_ROOTS:  # the key itself stands twice
-            for defect in self._document.defects:
-                if defect.path == (key,):
-                    self._findings.add(defect.code, defect.message, key, cure=defect.cure, at_key=True)
+        for defect in self._document.defects:
+            # Those of single entries are told with the entries.
+            if defect.path[:1] != ("hooks",) or len(defect.path) == 1:
+                self._findings.add_defect(defect)
         version = data.get("version", 1)
         if version != 1 or not isinstance(version, int) or isinstance(version, bool):
             message = f"version must be the integer 1, not {version!r}"
             self._findings.add("bad-version", message, "version", cure="write version: 1")
 
     def _read_settings(self, data: Any) -> dict[str, Any]:
-        for defect in self._document.defects:
-            if defect.path[:1] == ("settings",) and len(defect.path) > 1:
-                self._findings.add(defect.code, defect.message, *defect.path, cure=defect.cure)
         if data is None:
             return {}
         found = spec.convert(data, self._rules.settings_spec)
