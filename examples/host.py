@@ -32,7 +32,10 @@ async def main(prompt: str) -> None:
 
 
 async def ask(question: lifecycle.Asked) -> bool:
-    return (await asyncio.to_thread(input, f"{question.reason} - go on? [y/N] ")).lower() == "y"
+    try:
+        return (await asyncio.to_thread(input, f"{question.reason} - go on? [y/N] ")).lower() == "y"
+    except EOFError:  # nobody is there to answer
+        return False
 
 
 if __name__ == "__main__":

@@ -38,6 +38,8 @@ _WITHIN_S = 30.0
 _POLL_S = 0.002
 # How long one engine may need before another is opened: one does not wait for what an orphan still holds.
 _PATIENCE_S = 1.0
+# Of each kind; the figures count them all.
+_MOST_SHOWN = 20
 
 # A marker that only one can make shows two runs of a job at once; a lock on it would end with its holder.
 _HOOK = """\
@@ -276,7 +278,7 @@ class Figures(Struct, kw_only=True):
 
 
 def run_rounds(kind: Kind, rounds: int, chance: random.Random) -> tuple[Figures, list[str]]:
-    """All rounds of a kind; returns the figures, and every promise that was broken, in words."""
+    """All rounds of a kind; returns the figures, and the promises that were broken, in words."""
     figures, broken = Figures(kind=kind.name), []
     for number in range(rounds):
         with tempfile.TemporaryDirectory(prefix="hookline-kill-", ignore_cleanup_errors=True) as root:
@@ -290,7 +292,7 @@ def run_rounds(kind: Kind, rounds: int, chance: random.Random) -> tuple[Figures,
         figures.rounds += 1
         figures.violations += len(found)
         broken += [f"{kind.name}, round {number}: {text}" for text in found]
-    return figures, broken
+    return figures, broken[:_MOST_SHOWN]
 
 
 def _recover(ground: Round, figures: Figures) -> None:

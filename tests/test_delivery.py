@@ -22,7 +22,7 @@ from hookline.outbox.files import FileOutbox
 from hosts import run_host, start_host
 from jobs import HOUR_S, is_emptied, make_job, open_outbox
 from storage import small_disk
-from support import Bench, find_run
+from support import Bench, find_run, make_prompt_event
 from waiting import is_running, wait_for_pid, wait_until
 
 UNTIL_GO = "echo $$ > started; while [ ! -e go ]; do sleep 0.02; done; echo > finished"
@@ -71,7 +71,7 @@ def put_pending(bench: Bench, count: int = 1, **fields: Any) -> list[str]:
 
 async def until_emptied(bench: Bench) -> None:
     store = open_outbox(bench.home)
-    await wait_until(lambda: is_emptied(store), "no job is pending")
+    await wait_until(lambda: is_emptied(store), "no job is pending", within_s=10)
 
 
 def lines(bench: Bench, name: str = "attempts") -> list[str]:
@@ -236,22 +236,21 @@ async def test_every_attempt_reads_the_same_payload_and_id(bench: Bench) -> None
 
 async def test_a_recovered_hook_runs_where_its_event_was(bench: Bench) -> None:
     (bench.project / "there").mkdir()
-    engine = bench.open(write_hooks(durable_hook('pwd > "$HOME/../project/where"')))
-    event = replace(turn(bench), cwd=str(bench.project / "there"))
-    run = (await engine.fire(event)).runs[0]
-    await engine.aclose()
-    assert json.loads((bench.home / "hooks" / "outbox" / "done" / f"{run.id}.json").read_text())["payload"][
-        "cwd"
-    ] == str(bench.project / "there")
+    text = f'pwd >> {bench.project}/where; [ "$HOOKLINE_JOB_ATTEMPT" = 2 ] || sleep 60'
+    engine = bench.open(write_hooks(durable_hook(text)))
+    await engine.fire(replace(turn(bench), cwd=str(bench.project / "there")))
+    await wait_until(lambda: len(lines(bench, "where")) == 1, "it has started")
+    await engine.aclose(grace_s=0)
+    bench.open()
+    await until_emptied(bench)
+    assert lines(bench, "where") == [str(bench.project / "there")] * 2
 
 
 async def test_a_payload_with_anything_json_has_no_trouble(bench: Bench) -> None:
     text = "\ud800 \x00 日本語 😀"
     hook = shell_hook("job", "cat > payload", event="user_prompt_submit", mode="async", delivery="durable")
     engine = bench.open(write_hooks(hook))
-    from hookline import UserPromptSubmit  # noqa: PLC0415
-
-    decision = await engine.settle(await engine.fire(Event(UserPromptSubmit(text=text), cwd=str(bench.project))))
+    decision = await engine.settle(await engine.fire(make_prompt_event(text, cwd=str(bench.project))))
     assert decision.runs[0].status == "ok"
     assert json.loads(bench.read("payload"))["text"] == text
 

@@ -35,7 +35,15 @@ def runaway(text: str = "(a+)+$") -> Search:
 
 
 def list_workers() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if is_running(child.pid)]
+    """The searching processes that live."""
+    return [child for child in psutil.Process().children() if is_running(child.pid) and is_worker(child)]
+
+
+def is_worker(process: psutil.Process) -> bool:
+    try:
+        return "re.search(pattern, subject)" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
 
 
 @pytest.fixture
@@ -214,7 +222,7 @@ async def test_no_descriptor_is_left_open(matcher: Matcher, hasty: Matcher):
     with pytest.raises(SearchError):
         await hasty.search(runaway())
     matcher.close()
-    assert count_descriptors() == before
+    assert count_descriptors() <= before
 
 
 async def test_without_an_interpreter_there_is_no_answer_and_nothing_is_left(
@@ -224,7 +232,7 @@ async def test_without_an_interpreter_there_is_no_answer_and_nothing_is_left(
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     with pytest.raises(SearchError, match="the searching process failed"):
         await matcher.search(make_search("a", "a"))
-    assert count_descriptors() == before
+    assert count_descriptors() <= before
 
 
 async def test_a_frozen_program_says_that_it_cannot_search(matcher: Matcher, monkeypatch: pytest.MonkeyPatch):
@@ -232,7 +240,7 @@ async def test_a_frozen_program_says_that_it_cannot_search(matcher: Matcher, mon
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(SearchError, match="no Python interpreter is at hand"):
         await matcher.search(make_search("a", "a"))
-    assert count_descriptors() == before
+    assert count_descriptors() <= before
 
 
 def test_two_loops_in_two_threads_share_a_matcher():

@@ -12,7 +12,6 @@ from hookline.config.project import project_folders, project_guards, project_hoo
 from hookline.config.snapshot import Snapshot, take_snapshot
 from hookline.config.trust import TrustStore
 from hookline.dialects.table import get_dialect
-from hookline.hook import Hook
 from support import Bench
 
 
@@ -22,16 +21,10 @@ def read_project_files(bench: Bench, dialects: Sequence[str] = ("native",)) -> l
     return [loaded for loaded in layers.files if loaded.file.layer == "project"]
 
 
-def read_project_hooks(bench: Bench, dialects: Sequence[str] = ("native",)) -> list[Hook]:
-    """The hooks in the project's files, trusted or not."""
-    return project_hooks(read_project_files(bench, dialects))
-
-
 def snapshot_project(bench: Bench, dialects: Sequence[str] = ("native",)) -> Snapshot:
     """The content that the project's hooks are made of now."""
-    own = [loaded for loaded in read_layers(bench, dialects).files if loaded.file.layer == "project"]
     folders = project_folders(bench.project, [get_dialect(name) for name in dialects])
-    return take_snapshot(bench.project, folders, project_hooks(own))
+    return take_snapshot(bench.project, folders, project_hooks(read_project_files(bench, dialects)))
 
 
 def trust_project(bench: Bench, dialects: Sequence[str] = ("native",)) -> Snapshot:

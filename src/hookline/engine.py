@@ -294,6 +294,8 @@ class Engine:
         return None if change is None else f"{change} has changed since you trusted it; see hookline trust"
 
     async def _dispatch(self, event: Event) -> Decision:
+        if not event.cwd:
+            event = replace(event, cwd=str(self._layers.project))
         stop_reason = "the engine is closed" if self._background.is_closing else self._stop_reason
         decision = await dispatch(event, self._registry, self._ports, stop_reason=stop_reason)
         for warning in decision.warnings:

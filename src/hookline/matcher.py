@@ -46,24 +46,31 @@ class _Worker:
     """One searching process and the socket to it."""
 
     def __init__(self, limit_s: float) -> None:
+        command = _worker_command(limit_s)
         self._socket, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                _worker_command(limit_s),
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                start_new_session=True,
-            )
+        try:
+            with theirs:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=theirs.fileno(),
+                    stdout=theirs.fileno(),
+                    stderr=subprocess.DEVNULL,
+                    cwd="/",
+                    start_new_session=True,
+                )
+        except OSError:
+            self._socket.close()
+            raise
         self._socket.setblocking(False)
+        self.is_new = True
 
     async def search(self, search: Search) -> bool:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._socket, _encode(search))
         answer = await loop.sock_recv(self._socket, 1)
         if answer not in (_YES, _NO):
-            raise SearchError("the searching process ended without an answer")
+            raise ConnectionResetError("it ended without an answer")
+        self.is_new = False
         return answer == _YES
 
     def end(self) -> None:
@@ -108,17 +115,22 @@ class Matcher:
         with self._lock:
             worker = self._idle.pop() if self._idle else None
         worker = worker or _Worker(self._limit_s)
-        is_reusable = False
         try:
             found = await worker.search(search)
-            is_reusable = True
-            return found
-        finally:
-            self._give_back(worker, is_reusable)
+        except OSError:
+            worker.end()
+            if worker.is_new:
+                raise
+            return await self._search(search)  # an idle worker had died meanwhile; another one is asked
+        except BaseException:
+            worker.end()
+            raise
+        self._give_back(worker)
+        return found
 
-    def _give_back(self, worker: _Worker, is_reusable: bool) -> None:
+    def _give_back(self, worker: _Worker) -> None:
         with self._lock:
-            if is_reusable and not self._is_closed and len(self._idle) < _MOST_IDLE_WORKERS:
+            if not self._is_closed and len(self._idle) < _MOST_IDLE_WORKERS:
                 self._idle.append(worker)
                 return
         worker.end()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import PayloadError
@@ -35,7 +36,19 @@ def parse_payload(event_name: str, payload: Mapping[str, Any], *, cwd: str = "")
         event_id=_parse_text(payload, "event_id") or event.event_id,
         agent=_parse_agent(payload.get("agent")),
     )
-    return event, tuple(key for key in payload if key not in _ENVELOPE and key not in row.field_names)
+    return event, tuple(_find_unknown(event.fields, payload))
+
+
+def _find_unknown(record: Struct, data: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """The keys of the data that no field of the record stands for, at any depth."""
+    known = record.__struct_fields__
+    for key, value in data.items():
+        if key in known:
+            inner = getattr(record, key)
+            if isinstance(inner, Struct) and isinstance(value, Mapping):
+                yield from _find_unknown(inner, value, f"{prefix}{key}.")
+        elif prefix or key not in _ENVELOPE:
+            yield f"{prefix}{key}"
 
 
 def _parse_record(row: EventType, payload: Mapping[str, Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from hookline.errors import HooklineError
@@ -35,6 +35,30 @@ async def run_in_thread(function: Callable[[], object]) -> None:
         await asyncio.to_thread(function)
     else:
         await _import_anyio().to_thread.run_sync(function)
+
+
+async def shield(work: Coroutine[Any, Any, T]) -> T:
+    """
+    Bring a coroutine to its end though whoever waits for it is cancelled, even again and again.
+
+    The cancellation goes on afterwards.
+    """
+    if not is_on_asyncio():
+        with _import_anyio().CancelScope(shield=True):
+            return await work
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+        except BaseException:  # the task's own failure, which its result raises
+            break
+    if cancelled is not None and not task.cancelled():
+        task.exception()
+        raise cancelled
+    return task.result()
 
 
 def _import_anyio() -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from entries import command_hook, give_reply, make_entry, script_hook, shell_hook, write_file
+from entries import command_hook, give_reply, script_hook, shell_hook, write_file
 from hookline.config.trust import TrustStore
 from support import Bench
 from terminal import find_hookline, make_environment, run_hookline, talk_to_hookline
@@ -846,10 +846,8 @@ def follow(bench: Bench, said: str) -> list[subprocess.CompletedProcess[str]]:
     """Run the commands that a text says to type, those that need a person left out."""
     environment = make_environment(bench, PATH=f"{Path(find_hookline()).parent}:{os.environ['PATH']}")
     lines = [line.strip() for line in said.splitlines() if line.startswith("  ") and line.strip() != "hookline trust"]
-    return [
-        subprocess.run(["/bin/sh", "-c", line], cwd=bench.project, env=environment, capture_output=True, text=True)
-        for line in lines
-    ]
+    options: dict[str, Any] = {"cwd": bench.project, "env": environment, "capture_output": True, "text": True}
+    return [subprocess.run(["/bin/sh", "-c", line], check=False, **options) for line in lines]
 
 
 def test_what_init_says_to_try_works(bench: Bench):
@@ -937,9 +935,3 @@ def test_demo_needs_no_linter(bench: Bench):
     )
     assert ended.returncode == 0, ended.stderr
     assert "blocked: rm -rf is not allowed here" in ended.stdout
-
-
-def test_a_made_up_entry_is_what_the_tests_here_think(bench: Bench):
-    """The builder's entries load, so that a refusal above is for the reason it names."""
-    bench.write(write_file(make_entry("h", {"type": "shell", "shell": "true"})))
-    assert bench.open().problems == ()

@@ -889,7 +889,7 @@ def test_no_descriptor_is_left_open_by_what_cannot_be_read(bench: Bench):
     (bench.hooks_folder() / "hooks.yaml").unlink()
     before = psutil.Process().num_fds()
     assert codes(bench) == ["unreadable-file", "unreadable-file"]
-    assert psutil.Process().num_fds() == before
+    assert psutil.Process().num_fds() <= before
 
 
 def test_a_link_to_a_file_is_followed(bench: Bench):

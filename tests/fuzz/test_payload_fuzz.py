@@ -128,7 +128,7 @@ def test_an_event_written_and_read_again_is_the_same(case: tuple[str, dict[str, 
         raise
     again, ignored = parse_payload(event.name, json.loads(data))
     assert ignored == ()
-    assert repr(again.fields) == repr(event.fields)
+    assert again.fields == event.fields
     for attribute in ("session_id", "turn_id", "agent", "profile", "cwd", "event_id"):
         assert getattr(again, attribute) == getattr(event, attribute)
 

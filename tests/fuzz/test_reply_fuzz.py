@@ -187,16 +187,17 @@ class Expected:
         self.asked: list[str] = []  # the hooks that are run, in order
         self.skipped: list[str] = []
         self.verdict = "allow"
-        heard: list[tuple[Part, str]] = []
+        self.edits = 0
+        heard: list[tuple[Part, int]] = []
         for part in (part for part in parts if part.hook.is_blocking):
             if self.verdict == "block":
                 self.skipped += [part.hook.id] if is_meant(part.hook, self.args) else []
                 continue
             if is_meant(part.hook, self.args):
                 self.ask(part, counts_edits=True)
-            heard.append((part, repr(self.args)))
+            heard.append((part, self.edits))
         for part, seen in heard:
-            has_changed = part.hook.execution.recheck and seen != repr(self.args)
+            has_changed = part.hook.execution.recheck and seen != self.edits
             if has_changed and self.verdict != "block" and is_meant(part.hook, self.args):
                 self.ask(part, counts_edits=False)
         for part in (part for part in parts if not part.hook.is_blocking):
@@ -214,7 +215,9 @@ class Expected:
             self.verdict = said.verdict
         for edit in said.edits:
             if counts_edits and self.takes_args and self.args is not None and edit.operation == "merge":
-                self.args = {**self.args, **edit.value}
+                edited = {**self.args, **edit.value}
+                self.edits += repr(edited) != repr(self.args)
+                self.args = edited
 
 
 @pytest.mark.parametrize("name", ["before_tool_call", "user_prompt_submit", "after_tool_call", "before_turn"])

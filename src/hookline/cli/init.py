@@ -25,7 +25,7 @@ hooks:
     match:
       tool_kind: shell
       args:
-        command: {regex: '\brm\s+-\w*(rf|fr)'}
+        command: {regex: '\brm\b(?=[^;&|]*\s(-\w*[rR]|--recursive))(?=[^;&|]*\s(-\w*f|--force))'}
     run:
       type: shell
       shell: echo "rm -rf is not allowed here; remove single files instead" >&2; exit 2

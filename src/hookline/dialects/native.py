@@ -88,7 +88,8 @@ class NativeDialect(Struct, frozen=True):
 
 
 def _decode(reply: dict[str, Any]) -> Answer:
-    action = _text(reply, "action") or "allow"
+    action = _text(reply, "action") if reply.get("action") != "" else ""
+    action = "allow" if action is None else action
     verdict = _VERDICTS.get(action.lower())
     if verdict is None:
         raise BadReplyError(f"the reply's action is {action!r}; it must be allow, block, modify or ask")

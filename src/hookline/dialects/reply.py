@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+_BOM = b"\xef\xbb\xbf"
 _WHITESPACE = b" \t\r\n"
 
 
@@ -20,7 +21,7 @@ def parse_reply(reply: bytes, *, refuse_duplicates: bool) -> dict[str, Any]:
     A byte order mark is accepted. Raises `BadReplyError` for anything that is not one JSON object in UTF-8
     with finite numbers.
     """
-    if not reply.strip(_WHITESPACE):
+    if not reply.removeprefix(_BOM).strip(_WHITESPACE):
         return {}
     try:
         text = reply.decode("utf-8-sig")

@@ -219,7 +219,7 @@ def _list_item(wanted: Any) -> Any:
 
 
 def _wrong_type(path: tuple[Any, ...], expected: str, value: Any) -> Misfit:
-    where = ".".join(str(step) for step in path if not isinstance(step, int)) or "the entry"
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".") or "the entry"
     return Misfit(
         path=path,
         code="wrong-type",

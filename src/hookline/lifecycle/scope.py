@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline.events import Agent, Event, Fields, Tool
 from hookline.lifecycle.step import Fire, Firing, Step, drive, drive_sync
@@ -66,11 +67,13 @@ class Phase(ABC):
     """
     A part of an agent's life with a beginning and an end, as a context manager of both kinds.
 
-    Whatever happens inside, `_leave` runs once and is told about it.
+    Whatever happens inside, `_leave` runs once and is told about it, also when the beginning was cut short after
+    `_has_begun` was set. What it fires is fired even if the host is cancelled meanwhile.
     """
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
+        self._has_begun = False
 
     @abstractmethod
     def _enter(self) -> Step[None]:
@@ -81,22 +84,37 @@ class Phase(ABC):
         """Announce the end; `error` is what ended it, None for a normal end."""
 
     async def __aenter__(self) -> Self:
-        await drive(self._enter(), self._scope.firing)
+        try:
+            await drive(self._enter(), self._scope.firing)
+        except BaseException as error:
+            if self._has_begun:
+                await drive(self._leave(error), self._scope.firing, is_shielded=True)
+            raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await drive(self._leave(error), self._scope.firing)
+        await drive(self._leave(error), self._scope.firing, is_shielded=True)
 
     def __enter__(self) -> Self:
-        drive_sync(self._enter(), self._scope.firing)
+        try:
+            drive_sync(self._enter(), self._scope.firing)
+        except BaseException as error:
+            if self._has_begun:
+                drive_sync(self._leave(error), self._scope.firing)
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         drive_sync(self._leave(error), self._scope.firing)
+
+
+def refuse(decision: Decision, reason: str | None = None) -> Decision:
+    """A question that was answered with no: a decision that blocks, and says nothing else."""
+    return replace(decision, verdict="block", reason=reason or decision.reason, edits={}, reminders=(), context=())
 
 
 def is_interruption(error: BaseException | None) -> bool:

@@ -66,7 +66,13 @@ class Session(Phase):
         return Turn(replace(self._scope, turn_id=uuid4().hex), prompt, self._register)
 
     def retry(self, turn: Turn) -> Turn:
-        """The same turn once more: its prompt was submitted already and is not submitted again."""
+        """
+        The same turn once more: its prompt was submitted already and is not submitted again.
+
+        A turn that never began, since its prompt was blocked, is not repeated so: its prompt is submitted anew.
+        """
+        if turn.number == 0:
+            return self.turn(turn.prompt)
         return Turn(replace(self._scope, turn_id=uuid4().hex), turn.prompt, self._register, retried=turn)
 
     def workflow(self, input_text: str = "", *, run_id: str | None = None) -> Workflow:
@@ -87,6 +93,7 @@ class Session(Phase):
         yield from self._scope.fire("user_interrupt", UserInterrupt)
 
     def _enter(self) -> Step[None]:
+        self._has_begun = True
         restored_from = self._restored_from
         if restored_from is None:
             yield from self._scope.fire("session_start", SessionStart)
@@ -116,6 +123,7 @@ class Workflow(Phase):
         self._outcome, self._reason = outcome, reason
 
     def _enter(self) -> Step[None]:
+        self._has_begun = True
         yield from self._scope.fire(
             "workflow_run_start", lambda: WorkflowRunStart(run_id=self.run_id, input_text=self._input_text)
         )

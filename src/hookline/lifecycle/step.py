@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from hookline.errors import HooklineError
 from hookline.events import Event
 from hookline.outcome import EMPTY_DECISION, Decision, Run
+from hookline.waiting import shield
 
 T = TypeVar("T")
 
@@ -71,8 +72,12 @@ Step = Generator[Command, Any, T]
 """A piece of a lifecycle: yields commands, is sent their results, returns a T."""
 
 
-async def drive(step: Step[T], firing: Firing) -> T:
-    """Do what a step asks for, awaiting; what goes wrong is raised inside the step."""
+async def drive(step: Step[T], firing: Firing, *, is_shielded: bool = False) -> T:
+    """
+    Do what a step asks for, awaiting; what goes wrong is raised inside the step.
+
+    With `is_shielded` events are fired to their end though the host is cancelled; waiting is not prolonged.
+    """
     result: Any = None
     error: BaseException | None = None
     while True:
@@ -83,7 +88,10 @@ async def drive(step: Step[T], firing: Firing) -> T:
             return value
         result, error = None, None
         try:
-            result = await _do(command, firing)
+            if is_shielded and isinstance(command, Fire):
+                result = await shield(_do(command, firing))
+            else:
+                result = await _do(command, firing)
         except BaseException as raised:
             error = raised
 
@@ -124,7 +132,8 @@ def _do_sync(command: Command, firing: Firing) -> Any:
     if isinstance(command, DrainSession):
         return firing.drain_session_sync(command.session_id, grace_s=command.grace_s)
     found = command.function(*command.arguments)
-    if inspect.iscoroutine(found):
-        found.close()
+    if inspect.isawaitable(found):
+        if inspect.iscoroutine(found):
+            found.close()
         raise HooklineError(f"{command.function!r} is async; in synchronous code give a plain function")
     return found

@@ -19,12 +19,12 @@ from hookline.events import (
     ToolResult,
 )
 from hookline.lifecycle.errors import ToolCallDeniedError
-from hookline.lifecycle.scope import Asked, Phase, Scope, is_interruption
+from hookline.lifecycle.scope import Asked, Phase, Scope, is_interruption, refuse
 from hookline.lifecycle.step import Call, Step
 from hookline.outcome import Decision
 
 Approve = Callable[[Tool], bool | Tool | Awaitable[bool | Tool]]
-"""A host's own approval: False rejects the call, True accepts it, a tool accepts it with other arguments."""
+"""A host's own approval: True accepts the call, a tool accepts it with other arguments, False or nothing rejects it."""
 
 _NO_ANSWER = "nobody could be asked"
 
@@ -74,11 +74,11 @@ class ToolCall(Phase):
         ask, event = self._scope.ask, decision.event
         if ask is None or event is None:
             reason = f"{decision.reason} ({_NO_ANSWER})"
-            yield from self._deny(replace(decision, verdict="block", reason=reason), "hook")
+            yield from self._deny(refuse(decision, reason), "hook")
             return
         is_agreed = yield Call(ask, (Asked(reason=decision.reason or "", event=event),))
         if not is_agreed:
-            yield from self._deny(replace(decision, verdict="block"), "user")
+            yield from self._deny(refuse(decision), "user")
 
     def _ask_human(self, approve: Approve) -> Step[Tool | None]:
         """The host's approval, with its events; returns the tool when its arguments were edited."""
@@ -87,14 +87,15 @@ class ToolCall(Phase):
             "approval_requested", lambda: ApprovalRequested(request_id=request_id, caller_name=caller, tool=tool)
         )
         answer: bool | Tool = yield Call(approve, (tool,))
-        is_approved = answer is not False
+        is_approved = bool(answer)
         yield from self._scope.fire(
             "approval_resolved",
             lambda: ApprovalResolved(request_id=request_id, caller_name=caller, tool=tool, approved=is_approved),
         )
         if not is_approved:
             yield from self._deny(Decision(verdict="block", reason="rejected by the user"), "user")
-        return answer if isinstance(answer, Tool) and answer != tool else None
+        # Compared as texts, since true and 1 are equal and not the same.
+        return answer if isinstance(answer, Tool) and repr(answer) != repr(tool) else None
 
     def _deny(self, decision: Decision, source: Literal["user", "hook"]) -> Step[None]:
         """Report a call that does not run, and raise."""

@@ -22,7 +22,7 @@ from hookline.events import (
     UserPromptSubmit,
 )
 from hookline.lifecycle.errors import PromptBlockedError
-from hookline.lifecycle.scope import Asked, Phase, Scope, is_interruption
+from hookline.lifecycle.scope import Asked, Phase, Scope, is_interruption, refuse
 from hookline.lifecycle.step import Call, DrainTurn, Step, drive, drive_sync
 from hookline.lifecycle.tool import Approve, ToolCall, run_tool_call
 from hookline.outcome import Decision
@@ -59,6 +59,7 @@ class Work(Phase):
         profile: str | None = None,
         invocation_id: str | None = None,
         parent_call_id: str | None = None,
+        parent_provider_call_id: str | None = None,
     ) -> SubAgentWork:
         """An invocation of a sub-agent as a context manager; its events carry its own agent and profile."""
         sub_agent = SubAgent(
@@ -66,6 +67,7 @@ class Work(Phase):
             tool_name=tool_name,
             invocation_id=invocation_id or uuid4().hex,
             parent_call_id=parent_call_id,
+            parent_provider_call_id=parent_provider_call_id,
         )
         return SubAgentWork(self._scope, sub_agent, profile=name if profile is None else profile)
 
@@ -141,6 +143,7 @@ class Turn(Work):
             self.prompt = yield from self._submit(self.prompt, is_injected=False)
             self.number = self._register.next_number()
         self._register.running.append(self)
+        self._has_begun = True
         yield from self._scope.fire(
             "before_turn",
             lambda: BeforeTurn(turn=self.number, user_text=self.prompt, is_retry=self._is_retry),
@@ -179,8 +182,8 @@ class Turn(Work):
         ask, event = self._scope.ask, decision.event
         is_agreed = False
         if ask is not None and event is not None:
-            is_agreed = yield Call(ask, (Asked(reason=decision.reason or "", event=event),))
-        return replace(decision, verdict="allow" if is_agreed else "block")
+            is_agreed = bool((yield Call(ask, (Asked(reason=decision.reason or "", event=event),))))
+        return replace(decision, verdict="allow") if is_agreed else refuse(decision)
 
 
 class SubAgentWork(Work):
@@ -205,6 +208,7 @@ class SubAgentWork(Work):
         self._summary = summary[:_LONGEST_SUMMARY]
 
     def _enter(self) -> Step[None]:
+        self._has_begun = True
         yield from self._scope.fire("sub_agent_start", lambda: SubAgentStart(sub_agent=self.invocation))
 
     def _leave(self, error: BaseException | None) -> Step[None]:
