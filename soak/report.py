@@ -12,7 +12,7 @@ from soak.load import MARKS, Tally
 
 MOST_GROWTH = 0.20
 # What an allocator keeps or not as it pleases, and a short soak cannot tell from a leak.
-LEAST_GROWTH_BYTES = 8 * 1024 * 1024
+LEAST_GROWTH_BYTES = 12 * 1024 * 1024
 _MEBIBYTE = 1024 * 1024
 
 

@@ -512,7 +512,7 @@ def find_hook_pids(bench: Bench) -> list[str]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
-                is_below = os.readlink(entry / "cwd") == str(bench.project)
+                is_below = (entry / "cwd").readlink() == bench.project
                 is_hook = b"HOOKLINE_JOB_ID=" in (entry / "environ").read_bytes()
             except OSError:
                 continue

@@ -222,7 +222,7 @@ def test_what_is_nested_very_deep_is_left_out() -> None:
     [
         "a",
         "a-",
-        "A" * 50 + "-",
+        "a_A-",
         "token",
         "token ",
         "secret=",
@@ -231,8 +231,6 @@ def test_what_is_nested_very_deep_is_left_out() -> None:
         "eyJa.",
         "-----BEGIN ",
         "bearer ",
-        "://",
-        "k_",
         "key-",
         "://a:",
     ],

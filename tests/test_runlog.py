@@ -44,9 +44,9 @@ def read_log(bench: Bench) -> list[dict[str, Any]]:
     return list(read_records(bench.home / "hooks" / "log", LogQuery()))
 
 
-async def run_to_the_end(bench: Bench, event: Event, **options: Any) -> list[dict[str, Any]]:
+async def run_to_the_end(bench: Bench, event: Event) -> list[dict[str, Any]]:
     """Fire an event, wait for everything, close; returns what the log says."""
-    engine = bench.open(**options)
+    engine = bench.open()
     await engine.settle(await engine.fire(event))
     await engine.aclose()
     return read_log(bench)

@@ -610,6 +610,14 @@ def hostile_environment(hostile: Bench, monkeypatch: pytest.MonkeyPatch) -> Benc
     return hostile
 
 
+async def test_a_hostile_repository_leaves_traces_once_somebody_runs_it(hostile: Bench) -> None:
+    """What the tests below look for is there when a host trusts all, or a plain Python runs in the repository."""
+    await hostile.open(trust="all").fire(hostile.event())
+    assert {"pwned", "pwned-by-import", "pwned-by-link"} >= set(find_traces(hostile)) >= {"pwned", "pwned-by-link"}
+    subprocess.run([sys.executable, "-c", "import json"], cwd=hostile.project, check=True)
+    assert "pwned-by-import" in find_traces(hostile)
+
+
 async def test_a_hostile_repository_runs_nothing_when_it_is_opened_and_used(hostile_environment: Bench) -> None:
     """Sections 3 and 3b: not by its hooks, its links, its .env, nor what it sets."""
     bench = hostile_environment

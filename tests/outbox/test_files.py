@@ -63,7 +63,11 @@ class FilePlace:
 
     def names(self, state: JobState) -> list[str]:
         """All names in the folder of a state."""
-        return sorted(os.listdir(self.root / state))
+        return names_in(self.root / state)
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.fixture
@@ -364,8 +368,8 @@ def test_on_a_full_disk_a_job_is_not_accepted(disk: SmallDisk) -> None:
     disk.fill()
     with pytest.raises(OutboxError, match=r"does not accept the job: (No space left on device|File too large)"):
         store.put(make_job())
-    assert os.listdir(disk.folder / "outbox" / "done") == []
-    assert len(os.listdir(disk.folder / "outbox" / "pending")) == 1
+    assert names_in(disk.folder / "outbox" / "done") == []
+    assert len(names_in(disk.folder / "outbox" / "pending")) == 1
 
 
 def test_after_space_is_freed_the_next_job_is_accepted(disk: SmallDisk) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,7 +112,7 @@ def test_a_job_that_never_comes_to_an_end_is_started_as_often_as_it_may_be_and_n
             job = job.started(now)
             starts.append(now)
     assert job.starts == len(starts) - 1 <= most
-    gaps = [(later - sooner).total_seconds() for sooner, later in zip(starts, starts[1:], strict=False)]
+    gaps = [(later - sooner).total_seconds() for sooner, later in pairwise(starts)]
     assert all(gap >= age - _MICROSECOND_S for gap in gaps)
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -515,7 +516,7 @@ async def test_the_event_loop_runs_on_while_the_store_is_slow(desk: Desk) -> Non
         while not task.done():
             beats.append(time.monotonic())
             await asyncio.sleep(0.01)
-    assert max(later - sooner for sooner, later in zip(beats, beats[1:], strict=False)) < 0.25
+    assert max(later - sooner for sooner, later in pairwise(beats)) < 0.25
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 Spec = TypeVar("Spec", bound=msgspec.Struct)
 
+# What other hook systems call it.
+_OTHER_WORDS = {"on": "event", "when": "event", "matcher": "match", "if": "match", "on_failure": "on_error"}
+
 Text = Annotated[str, Meta(min_length=1)]
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
@@ -144,7 +147,8 @@ def section_of(wanted: Any) -> type[msgspec.Struct]:
 
 def suggest(word: str, known: list[str], *, otherwise: str = "") -> str:
     """A cure for a mistyped word: the known one it resembles, else `otherwise` or all known ones."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    meant = _OTHER_WORDS.get(word)
+    close = [meant] if meant in known else difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else otherwise or f"known: {', '.join(known)}"
 
 

@@ -48,6 +48,8 @@ async def run_process(command: Command, *, adopt: Callable[[Child], None]) -> En
     The result never waits for grandchildren, nor for anybody to let go of a pipe. A child whose time is up,
     or whose caller was cancelled, is handed to `adopt`, which must see to its end (`ending.end_child`).
     """
+    if os.name == "nt":  # pragma: no cover - untested: Windows
+        return await _run_on_windows(command)
     try:
         child = Child(command)
     except (OSError, ValueError) as error:
@@ -78,6 +80,16 @@ async def run_process(command: Command, *, adopt: Callable[[Child], None]) -> En
         stdout=watch.stdout.text(),
         stderr=watch.stderr.text(),
     )
+
+
+async def _run_on_windows(command: Command) -> Ended | NotStarted:  # pragma: no cover - untested: Windows
+    from hookline.process.windows import run_in_threads  # noqa: PLC0415 - only there
+
+    try:
+        status, timed_out, duration_s, stdout, stderr = await run_in_threads(command)
+    except (OSError, ValueError) as error:
+        return NotStarted(message=describe_start_error(error, command))
+    return Ended(status=status, timed_out=timed_out, duration_s=duration_s, stdout=stdout, stderr=stderr)
 
 
 class _Watch:
