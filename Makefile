@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export UV_PROJECT_ENVIRONMENT := $(VENV)
+# The certificates this machine trusts, so that it works behind a company's proxy too.
+export UV_SYSTEM_CERTS := 1
+export UV_NATIVE_TLS := 1
 
 .PHONY: demo test bench soak lint types clean
 
