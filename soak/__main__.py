@@ -15,8 +15,8 @@ from pathlib import Path
 
 from hookline import Engine
 from soak.figures import MARK_VARIABLE, end_left_processes, find_processes, measure, wait_until
-from soak.hooks import usable_kinds, write_hooks
-from soak.load import Enough, Load
+from soak.hooks import Kind, usable_kinds, write_hooks
+from soak.load import Enough, Load, Tally
 from soak.report import Report
 
 _FIRES = 20_000
@@ -50,23 +50,43 @@ def main() -> int:
 def soak(root: Path, enough: Enough, *, seed: int) -> Report:
     """Run an engine under load in a scratch folder, close it, and look at what is left."""
     logging.getLogger("hookline").setLevel(logging.CRITICAL)
+    complaints = Complaints()
+    logging.getLogger("asyncio").addHandler(complaints)
     mark = os.environ[MARK_VARIABLE] = uuid.uuid4().hex
     project, home, kinds = root / "project", root / "home", usable_kinds()
     write_hooks(project, kinds)
     asyncio.run(asyncio.sleep(0))  # what an event loop makes once and keeps is no leak
     before = measure(mark, ())
-    engine = Engine.open(project, home=home, trust="all")
-    Load(engine, kinds, Enough(fires=_WARM_UP_FIRES), seed=seed + 1).run()
-    private = tuple(folder for folder, _ in engine._exchange._folders.values())
-    tally = Load(engine, kinds, enough, seed=seed).run()
-    engine.close()
+    tally, folders = run_engine(project, home, kinds, enough, seed=seed)
     left = end_left_processes(mark)
     wait_until(lambda: not find_processes(mark))  # detached hooks end by themselves
     gc.collect()
-    hooks = home / "hooks"
-    folders = (*private, hooks / "tmp", hooks / "detached", hooks / "outbox" / "locks")
     wait_until(lambda: measure(mark, folders) == before)
+    tally.wrong += complaints.texts
     return Report(tally=tally, before=before, after=measure(mark, folders), left=left)
+
+
+def run_engine(
+    project: Path, home: Path, kinds: tuple[Kind, ...], enough: Enough, *, seed: int
+) -> tuple[Tally, tuple[Path, ...]]:
+    """Put an engine under load and close it; returns also the folders in which no file is to stay."""
+    with Engine.open(project, home=home, trust="all") as engine:
+        Load(engine, kinds, Enough(fires=_WARM_UP_FIRES), seed=seed + 1).run()
+        private = tuple(folder for folder, _ in engine._exchange._folders.values())
+        tally = Load(engine, kinds, enough, seed=seed).run()
+    hooks = home / "hooks"
+    return tally, (*private, hooks / "tmp", hooks / "detached", hooks / "outbox" / "locks")
+
+
+class Complaints(logging.Handler):
+    """What asyncio complains about, such as tasks that nobody waited for."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(f"asyncio: {record.getMessage()}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any
 
 from hookline.job import Job, JobSource, utc_now
 from hookline.outbox.files import FileOutbox
+from hookline.outbox.retry import seconds_until_due
 
 HOUR_S = 3600.0
 
@@ -41,3 +42,19 @@ def open_outbox(home: Path) -> FileOutbox:
 def is_emptied(store: FileOutbox) -> bool:
     """Whether nothing is pending."""
     return store.count()["pending"] == 0
+
+
+def is_old_enough(home: Path, *, retry_age_s: float = 0.2) -> bool:
+    """Whether every pending job has been left alone for as long as it must be."""
+    jobs = open_outbox(home).list("pending")
+    return all(seconds_until_due(job, utc_now(), retry_age_s=retry_age_s) == 0 for job in jobs)
+
+
+def is_held(home: Path) -> bool:
+    """Whether anybody, an orphaned hook perhaps, holds a pending job."""
+    store = open_outbox(home)
+    claims = [store.claim(job.id) for job in store.list("pending")]
+    for claim in claims:
+        if claim is not None:
+            store.release(claim)
+    return None in claims

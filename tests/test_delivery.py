@@ -20,7 +20,7 @@ from hookline.job import Job, utc_now
 from hookline.outbox.codec import encode_job
 from hookline.outbox.files import FileOutbox
 from hosts import run_host, start_host
-from jobs import HOUR_S, is_emptied, make_job, open_outbox
+from jobs import HOUR_S, is_emptied, is_old_enough, make_job, open_outbox
 from storage import small_disk
 from support import Bench, find_run, make_prompt_event
 from waiting import is_running, wait_for_pid, wait_until
@@ -495,7 +495,7 @@ async def test_of_two_engines_one_that_lives_finishes_what_the_other_left(bench:
     jobs = put_pending(bench, 2)
     with start_host(bench, "engine = open_engine(); say('ready'); time.sleep(600)") as host:
         await wait_until(lambda: len(lines(bench)) == 2, "the first engine runs both jobs")
-        time.sleep(0.3)  # until both are old enough to be looked at
+        await wait_until(lambda: is_old_enough(bench.home), "both are old enough to be looked at")
         bench.open()
         await wait_until(lambda: len(list((bench.home / "hooks" / "outbox" / "locks").iterdir())) == 2, "both are held")
         hooks = [int(pid) for pid in find_hook_pids(bench)]

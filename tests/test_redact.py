@@ -56,10 +56,9 @@ def test_a_secret_is_found_whatever_stands_around_it(before: str, secret: str, a
     assert secret not in redact_text(f"{before}{secret}{after}")
 
 
-@SHAPED
-def test_a_secret_is_found_after_a_letter_of_another_script(secret: str) -> None:
+def test_a_secret_is_found_after_a_letter_of_another_script() -> None:
     """In Chinese or Japanese nothing stands between a word and what follows."""
-    assert secret not in redact_text(f"令牌是{secret}。")
+    assert [secret for secret in SECRETS.values() if secret in redact_text(f"令牌是{secret}。")] == []
 
 
 @steady

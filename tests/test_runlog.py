@@ -116,12 +116,9 @@ async def test_a_blocking_run_whose_caller_was_cancelled_is_recorded_once(bench:
 
 
 async def test_skipped_runs_are_recorded_with_the_reason(bench: Bench) -> None:
-    hooks = (
-        shell_hook("a", give_reply(action="block")),
-        command_hook("b", "true"),
-        command_hook("c", "true", mode="async"),
-    )
-    records = await run_to_the_end(bench, bench.event(), text=write_file(*hooks))
+    first = shell_hook("a", give_reply(action="block"))
+    bench.write(write_file(first, command_hook("b", "true"), command_hook("c", "true", mode="async")))
+    records = await run_to_the_end(bench, bench.event())
     assert [(record["hook"], record["status"]) for record in records] == [
         ("a", "blocked"),
         ("b", "skipped"),
@@ -276,8 +273,9 @@ def test_no_part_of_a_secret_is_kept_where_a_payload_is_cut(before: int, secret:
 def find_part(secret: str, text: str) -> str | None:
     """A part of a secret, long enough to be of use, that stands in a text."""
     size = 14
-    parts = (secret[start : start + size] for start in range(len(secret) - size + 1))
-    return next((part for part in parts if part in text and not part.startswith(("---", "eyJhbGci"))), None)
+    body = secret.replace("-----BEGIN OPENSSH PRIVATE KEY-----", "").replace("-----END OPENSSH PRIVATE KEY-----", "")
+    parts = (body[start : start + size] for start in range(len(body) - size + 1))
+    return next((part for part in parts if part in text), None)
 
 
 # What is kept of large and odd things

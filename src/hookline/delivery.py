@@ -31,6 +31,7 @@ from hookline.outcome import Run
 from hookline.payload import parse_payload
 from hookline.runlog import make_record
 from hookline.runners.base import Delivery, Payload, Runner
+from hookline.runners.checked import Refuse, stop_run
 from hookline.runners.detached import DetachedLauncher, sweep_calls
 
 T = TypeVar("T")
@@ -50,6 +51,7 @@ class Deliveries:
         background: Background,
         runner: Runner,
         launcher: DetachedLauncher | None,
+        refuse: Refuse,
         store: OutboxStore,
         hooks: Sequence[Hook],
         files: Sequence[Path],
@@ -58,8 +60,9 @@ class Deliveries:
         self._background = background
         self._runner = runner
         self._launcher = launcher
+        self._refuse = refuse
         self._settings = settings
-        self._worker = JobWorker(store, hooks, files, settings, attempt=self._attempt)
+        self._worker = JobWorker(store, hooks, files, settings, attempt=self._attempt, refuse=refuse)
         self._durable_runner = _DurableRunner(self._worker)
         self._has_durable = any(hook.execution.is_durable and hook.enabled for hook in hooks)
         self._is_recovering = False
@@ -96,6 +99,9 @@ class Deliveries:
     async def _launch(
         self, launcher: DetachedLauncher, hook: Hook, payload: Payload, *, run_id: str | None = None
     ) -> Run:
+        reason = self._refuse(hook)
+        if reason is not None:
+            return stop_run(hook, reason, run_id=run_id)
         attempt = None if payload.delivery is None else payload.delivery.attempt
         run = Run(hook=hook, status="detached", attempt=attempt)
         policy = self._settings.log_payloads

@@ -9,7 +9,7 @@ more. Then the other hooks are started; nobody waits for them here.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
 from msgspec import Struct
@@ -23,6 +23,7 @@ from hookline.matcher import Matcher, SearchError
 from hookline.outcome import EMPTY_DECISION, Answer, Decision, Failure, Run
 from hookline.registry import Entry, Registry
 from hookline.runners.base import Payload, Runner
+from hookline.runners.checked import stop_run
 
 logger = logging.getLogger("hookline")
 
@@ -34,16 +35,11 @@ class Starter(Protocol):
 
 
 class Ports(Struct, frozen=True, kw_only=True):
-    """
-    What a dispatch needs of the outside.
-
-    `refuse` says why a hook must not run now, None when it may.
-    """
+    """What a dispatch needs of the outside."""
 
     runner: Runner
     matcher: Matcher
     start: Starter
-    refuse: Callable[[Hook], str | None]
 
 
 async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reason: str | None = None) -> Decision:
@@ -72,8 +68,8 @@ async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reaso
             payload = Payload(chain.event)
         if isinstance(matched, Failure):
             run = Run(hook=entry.hook, status="failed", outcome=matched)
-        elif reason := stop_reason or ports.refuse(entry.hook):
-            run = _stop(entry.hook, reason)
+        elif stop_reason is not None:
+            run = stop_run(entry.hook, stop_reason)
         else:
             run = await _run(entry.hook, payload, ports)
         if run.status == "skipped":
@@ -100,8 +96,8 @@ async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reaso
         matched = await _match(entry, chain.event, ports.matcher)
         if isinstance(matched, Failure):
             runs.append(Run(hook=entry.hook, status="failed", outcome=matched))
-        elif matched and (reason := stop_reason or ports.refuse(entry.hook)):
-            runs.append(_stop(entry.hook, reason))
+        elif matched and stop_reason is not None:
+            runs.append(stop_run(entry.hook, stop_reason))
         elif matched:
             runs.append(await ports.start(entry.hook, payload))
     return chain.decide(tuple(runs)) if runs else EMPTY_DECISION
@@ -127,13 +123,6 @@ async def _run(hook: Hook, payload: Payload, ports: Ports) -> Run:
     except Exception as error:  # boundary: our own mistake must not let the action pass a guard, nor reach the host
         logger.exception("running %s failed", hook)
         return Run(hook=hook, status="failed", outcome=Failure(kind="crash", message=repr(error)))
-
-
-def _stop(hook: Hook, reason: str) -> Run:
-    """A hook that may not run: a guard keeps its gate closed, any other is left out, visibly."""
-    if hook.is_guard:
-        return Run(hook=hook, status="failed", outcome=Failure(kind="spawn", message=reason))
-    return Run(hook=hook, status="skipped", reason=reason, notes=(f"skipped: {reason}",))
 
 
 async def _skip(entries: Iterable[Entry], event: Event, ports: Ports, reason: str) -> tuple[Run, ...]:

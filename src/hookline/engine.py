@@ -31,6 +31,7 @@ from hookline.problem import Problem
 from hookline.registry import Registry
 from hookline.runlog import RunLog
 from hookline.runners.base import Payload, Runner
+from hookline.runners.checked import CheckedRunner, stop_run
 from hookline.runners.command import CommandRunner
 from hookline.runners.depth import find_stop_reason, read_depth
 from hookline.runners.detached import DetachedFolders, DetachedLauncher
@@ -76,11 +77,12 @@ class Engine:
             calls=home / "detached", outputs=home / "logs", log=home / "log", outbox=home / "outbox"
         )
         launcher = DetachedLauncher(preparation, folders) if runner is None else None
-        runner = runner or CommandRunner(preparation, self._exchange, adopt=adopt)
+        runner = CheckedRunner(runner or CommandRunner(preparation, self._exchange, adopt=adopt), self._refuse)
         self._deliveries = Deliveries(
             background=self._background,
             runner=runner,
             launcher=launcher,
+            refuse=self._refuse,
             store=FileOutbox(home / "outbox") if outbox is None else outbox,
             hooks=layers.hooks,
             files=[loaded.file.path for loaded in layers.files if loaded.is_counted],
@@ -89,7 +91,6 @@ class Engine:
         self._ports = Ports(
             runner=runner,
             matcher=self._matcher,
-            refuse=self._refuse,
             start=lambda hook, payload: self._deliveries.start(hook, payload, wait_for),
         )
         self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
@@ -221,9 +222,8 @@ class Engine:
 
         For people who try out a hook: nothing of what it says takes effect.
         """
-        reason = self._stop_reason or self._refuse(hook)
-        if reason is not None:
-            return Run(hook=hook, status="skipped", reason=reason)
+        if self._stop_reason is not None:
+            return stop_run(hook, self._stop_reason)
         run = await self._ports.runner.run(hook, Payload(event))
         return run if run.outcome is None or isinstance(run.outcome, Failure) else Chain(event=event).take(run)[1]
 

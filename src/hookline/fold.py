@@ -26,6 +26,7 @@ from hookline.outcome import (
 )
 
 _STDERR_SHOWN = 2000
+_RANKS: Mapping[Verdict, int] = {"allow": 0, "ask": 1, "block": 2}
 
 
 class Chain(Struct, frozen=True, kw_only=True):
@@ -65,7 +66,7 @@ class Chain(Struct, frozen=True, kw_only=True):
         return chain, replace(run, outcome=answer, status=status, effects=effects)
 
     def _take_verdict(self, run: Run, answer: Answer) -> Chain:
-        if answer.verdict == "allow" or (answer.verdict == "ask" and self.verdict == "ask"):
+        if _RANKS[answer.verdict] <= _RANKS[self.verdict]:
             return self
         word = "blocked" if answer.verdict == "block" else "put to you"
         reason = answer.reason or f"{word} by hook {run.hook.id!r}"

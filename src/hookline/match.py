@@ -24,10 +24,11 @@ class UnreadableValueError(ValueError):
 
 
 class Search(Struct, frozen=True, kw_only=True):
-    """A search left to be done out of place, since it might take long: what decides is its answer."""
+    """A search left to be done out of place, since it might take long; `name` is the argument it is about."""
 
     pattern: Pattern
     subject: str
+    name: str = ""
 
 
 class _Condition(Struct, frozen=True, kw_only=True):
@@ -85,7 +86,7 @@ class CompiledMatch(Struct, frozen=True, kw_only=True):
             if pattern is None:
                 continue
             if not pattern.is_safe_for(text):
-                searches.append(Search(pattern=pattern, subject=text))
+                searches.append(Search(pattern=pattern, subject=text, name=condition.name))
             elif not pattern.found_in(text):
                 return False
         return tuple(searches) or True

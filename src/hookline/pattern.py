@@ -29,6 +29,8 @@ MAX_PATTERN_LENGTH = 10_000
 # About 10 ms of `re` at worst on a slow machine.
 MAX_INLINE_STEPS = 2_000_000
 _UNBOUNDED = math.inf
+# More repeats than that are not counted out: no subject is safe for them.
+_MOST_SPANS = 20
 _LONGEST_SAFE = 1 << 22
 
 
@@ -144,7 +146,7 @@ class _Cost(Struct, frozen=True, kw_only=True):
         )
 
     def steps(self, length: int) -> float:
-        if self.factor == _UNBOUNDED:
+        if self.factor == _UNBOUNDED or self.spans > _MOST_SPANS:
             return _UNBOUNDED
         places = self.spans if self.is_anchored else self.spans + 1
         ways = math.comb(length + places, places)

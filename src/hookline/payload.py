@@ -54,7 +54,7 @@ def _find_unknown(record: Struct, data: Mapping[str, Any], prefix: str = "") -> 
 def _parse_record(row: EventType, payload: Mapping[str, Any]) -> Any:
     try:
         return msgspec.convert({name: payload[name] for name in row.field_names if name in payload}, row.record)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
         raise PayloadError(f"the payload of {row.name} does not fit: {error}") from error
 
 
@@ -70,5 +70,5 @@ def _parse_agent(data: Any) -> Agent:
         return MAIN_AGENT
     try:
         return msgspec.convert(data, Agent)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
         raise PayloadError(f"the payload's agent does not fit: {error}") from error

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from entries import shell_hook, write_file
 from faces import (
     INTERRUPTIONS,
     SHELL,
@@ -26,6 +27,7 @@ from faces import (
 from hookline import Answer, Decision, Edit, Event, StoppedError, Tool, ToolCallDeniedError, ToolResult
 from hookline.lifecycle import Asked, Turn
 from hookline.testing import FakeRunner, make_engine, make_hook
+from support import Bench
 from waiting import wait_until
 
 CALL = ["before_tool_call", "after_tool_call"]
@@ -598,6 +600,14 @@ async def test_a_call_goes_through_all_its_hooks_in_their_order(face: Face):
         ("look", "ls -A"),
         ("after", "ls -A"),
     ]
+
+
+async def test_b40_a_project_cannot_open_the_users_guard_for_a_host(face: Face, bench: Bench):
+    """Field report B40: a project's hook of the same id runs beside the user's, not in its place."""
+    bench.write(write_file(shell_hook("guard", "echo mine >&2; exit 2", on_error="block")), layer="user")
+    engine = bench.open(write_file(shell_hook("guard", "true"), shell_hook("format", "true", event="after_tool_call")))
+    result = await face.do(make_session(engine, cwd=bench.project).turn("go"), "call_tool", SHELL, never)
+    assert (result.text, result.hook_denied) == ("mine", True)
 
 
 async def test_calls_side_by_side_keep_apart(diary: Diary):

@@ -10,13 +10,15 @@ import anyio
 import pytest
 
 from entries import give_reply, shell_hook, write_file
-from faces import INTERRUPTIONS, SHELL, Diary, Face, Stop, asked, blocked, make_session, with_text
-from hookline import Decision, PromptBlockedError, Session, StoppedError
+from faces import INTERRUPTIONS, SHELL, Diary, Face, Stop, asked, blocked, ends_with, make_session, with_text
+from hookline import Decision, PromptBlockedError, Session, StoppedError, Tool
 from hookline.lifecycle import Asked
 from support import Bench
 from waiting import wait_until
 
+LIBRARIES = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 TURN = ["user_prompt_submit", "before_turn", "after_turn"]
+SLOWLY = "sleep 0.1; cat > seen"
 LATE = "sleep 0.2; echo done > late"
 UNTIL_GO = "while [ ! -e go ]; do sleep 0.02; done"
 
@@ -108,20 +110,55 @@ async def test_a_turn_whose_task_is_cancelled_is_interrupted(diary: Diary):
 
 
 async def test_hooks_hear_of_the_end_of_a_turn_that_ran_out_of_time(bench: Bench):
-    engine = bench.open(write_file(shell_hook("note", "cat > seen", event="after_turn")))
+    engine = bench.open(write_file(shell_hook("note", SLOWLY, event="after_turn")))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2), Session(engine, id="s1", cwd=bench.project).turn("go"):
             await asyncio.Event().wait()
     assert '"status": "interrupted"' in bench.read("seen")
 
 
-async def test_hooks_hear_of_the_end_of_a_turn_in_a_cancelled_scope(bench: Bench):
-    """A scope of anyio cancels again whatever is awaited in it."""
-    engine = bench.open(write_file(shell_hook("note", "cat > seen", event="after_turn")))
+@LIBRARIES
+async def test_hooks_hear_of_the_end_of_a_turn_in_a_cancelled_scope(bench: Bench, anyio_backend: str):
+    """Where a scope is cancelled, whatever is awaited in it is cancelled again."""
+    engine = bench.open(write_file(shell_hook("note", SLOWLY, event="after_turn")))
     with anyio.move_on_after(0.2):
         async with Session(engine, id="s1", cwd=bench.project).turn("go"):
             await anyio.sleep_forever()
     assert '"status": "interrupted"' in bench.read("seen")
+
+
+@LIBRARIES
+async def test_hooks_hear_of_a_call_in_a_cancelled_scope(bench: Bench, anyio_backend: str):
+    engine = bench.open(write_file(shell_hook("note", SLOWLY, event="after_tool_call")))
+    turn = Session(engine, id="s1", cwd=bench.project).turn("go")
+    with anyio.move_on_after(0.2):
+        await turn.call_tool(SHELL, lambda _: anyio.sleep_forever())
+    assert '"text": "interrupted"' in bench.read("seen")
+
+
+@LIBRARIES
+async def test_hooks_hear_of_the_end_of_a_session_in_a_cancelled_scope(bench: Bench, anyio_backend: str):
+    engine = bench.open(write_file(shell_hook("note", SLOWLY, event="session_end")))
+    with anyio.move_on_after(0.2):
+        async with Session(engine, id="s1", cwd=bench.project):
+            await anyio.sleep_forever()
+    assert '"event": "session_end"' in bench.read("seen")
+
+
+@LIBRARIES
+async def test_a_turn_is_lived_through_with_either_library(bench: Bench, anyio_backend: str):
+    hooks = [
+        shell_hook("remind", give_reply(system_reminder="short"), event="user_prompt_submit"),
+        shell_hook("guard", "grep -q 'rm -rf' && exit 2; exit 0", on_error="block"),
+        shell_hook("late", LATE, event="after_turn", mode="async"),
+    ]
+    engine = bench.open(write_file(*hooks))
+    async with Session(engine, id="s1", cwd=bench.project).turn("go") as turn:
+        assert turn.reminders == ("short",)
+        allowed = await turn.call_tool(SHELL, ends_with("ok"))
+        denied = await turn.call_tool(Tool(name="bash", args={"command": "rm -rf /"}), ends_with("ok"))
+    assert (allowed.hook_denied, denied.hook_denied) == (None, True)
+    assert bench.read("late") == "done\n"
 
 
 async def test_a_turn_waits_for_its_async_hooks(face: Face, bench: Bench):

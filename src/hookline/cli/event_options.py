@@ -62,7 +62,7 @@ def _read_json(name: str) -> dict[str, Any]:
     where = "stdin" if name == "-" else name
     try:
         with click.open_file(name, "rb") as file:
-            data = json.loads(file.read().decode("utf-8-sig"))
+            data = json.loads(file.read().decode("utf-8-sig"), parse_constant=_refuse_constant)
     except OSError as error:
         raise PayloadError(f"the payload {where} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -89,7 +89,10 @@ def _add_tool(event: str, payload: dict[str, Any], options: dict[str, Any]) -> N
         tool["name"] = options["tool_name"]
     if options["tool_kind"] is not None:
         tool["kind"] = options["tool_kind"]
-    tool["args"] = {**(tool.get("args") or {}), **dict(_parse_arg(text) for text in options["tool_args"])}
+    args = tool.get("args") or {}
+    if not isinstance(args, dict):
+        raise PayloadError(f"--arg adds to the payload's tool.args, which is {type(args).__name__} and no object")
+    tool["args"] = {**args, **dict(_parse_arg(text) for text in options["tool_args"])}
     payload["tool"] = tool
 
 
@@ -100,9 +103,13 @@ def _parse_arg(text: str) -> tuple[str, Any]:
     if not name.endswith(":"):
         return name, value
     try:
-        return name[:-1], json.loads(value)
+        return name[:-1], json.loads(value, parse_constant=_refuse_constant)
     except ValueError as error:
         raise PayloadError(f"--arg {text!r}: {value!r} is not JSON: {error}") from error
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number in JSON")
 
 
 def _add_text(event: str, payload: dict[str, Any], text: str) -> None:
@@ -110,7 +117,10 @@ def _add_text(event: str, payload: dict[str, Any], text: str) -> None:
     if "text" in fields:
         payload["text"] = text
     elif "result" in fields:
-        payload["result"] = {**(payload.get("result") or {}), "text": text}
+        result = payload.get("result") or {}
+        if not isinstance(result, dict):
+            raise PayloadError(f"--text adds to the payload's result, which is {type(result).__name__} and no object")
+        payload["result"] = {**result, "text": text}
     else:
         raise PayloadError(f"--text means nothing on {event}")
 
@@ -119,7 +129,10 @@ def _add_defaults(event: str, payload: dict[str, Any]) -> dict[str, Any]:
     """What a quick try at the command line need not spell out."""
     fields = get_event_type(event).field_names
     if "result" in fields and "tool" in payload:
-        payload.setdefault("result", {"error": True, "failed": True} if event == "tool_error" else {})
+        status = {"error": True, "failed": True} if event == "tool_error" else {}
+        result = payload.get("result")
+        if result is None or isinstance(result, dict):
+            payload["result"] = {**status, **(result or {})}
     if "turn" in fields:
         payload.setdefault("turn", 1)
     return payload

@@ -13,13 +13,14 @@ from msgspec import Struct
 from hookline.cli.describe import describe_layer
 from hookline.cli.event_options import build_event, event_options
 from hookline.cli.options import home_option, json_option, load, project_option
-from hookline.cli.screen import align, paint, say, say_json
+from hookline.cli.screen import align, paint, reveal, say, say_json, shorten
 from hookline.cli.timeline import describe_event
 from hookline.config.layers import Layers
 from hookline.events import Event
 from hookline.hook import Hook
 from hookline.match import UnreadableValueError, compile_match, find_mismatch
 from hookline.matcher import Matcher, SearchError
+from hookline.runners.depth import find_stop_reason, read_depth
 
 
 class _Explanation(Struct, frozen=True, kw_only=True):
@@ -41,8 +42,10 @@ def command(event: str, project: Path, home: Path | None, as_json: bool, **optio
     """
     parsed, warnings = build_event(event, project, **options)
     layers = load(project, home)
-    explanations = asyncio.run(_explain(layers, parsed))
     closures = [closure for closure in layers.closures if closure.event == event]
+    stopped = find_stop_reason(read_depth(), layers.settings) or (closures and "the event is closed") or None
+    explanations = asyncio.run(_explain(layers, parsed, stopped))
+    warnings += [str(problem) for problem in layers.problems]
     if as_json:
         say_json(
             {
@@ -69,11 +72,11 @@ def command(event: str, project: Path, home: Path | None, as_json: bool, **optio
         say(f"hookline: {warning}", to_stderr=True)
 
 
-async def _explain(layers: Layers, event: Event) -> list[_Explanation]:
+async def _explain(layers: Layers, event: Event, stopped: str | None) -> list[_Explanation]:
     matcher = Matcher()
     try:
         return [
-            _Explanation(hook=hook, why_not=await _find_why_not(hook, why_not, event, matcher))
+            _Explanation(hook=hook, why_not=await _find_why_not(hook, why_not or stopped, event, matcher))
             for hook, why_not in _hooks_of(layers, event.name)
         ]
     finally:
@@ -84,14 +87,13 @@ def _hooks_of(layers: Layers, event_name: str) -> Iterable[tuple[Hook, str]]:
     for loaded in layers.files:
         for hook in loaded.reading.hooks:
             if hook.event == event_name:
-                yield hook, loaded.why_not
+                off = "" if hook.enabled else "it is disabled"
+                yield hook, f"its project's hooks are not loaded: {loaded.why_not}" if loaded.why_not else off
 
 
-async def _find_why_not(hook: Hook, why_not: str, event: Event, matcher: Matcher) -> str | None:
+async def _find_why_not(hook: Hook, why_not: str | None, event: Event, matcher: Matcher) -> str | None:
     if why_not:
-        return f"its project's hooks are not loaded: {why_not}"
-    if not hook.enabled:
-        return "it is disabled"
+        return why_not
     compiled = compile_match(hook.match)
     try:
         mismatch = find_mismatch(compiled, event)
@@ -100,20 +102,21 @@ async def _find_why_not(hook: Hook, why_not: str, event: Event, matcher: Matcher
         found = compiled.test(event)
         for search in found if isinstance(found, tuple) else ():
             if not await matcher.search(search):
-                return f"an argument must match {search.pattern.text!r}"
+                shown = shorten(search.subject)
+                return f"argument {search.name!r} must match {search.pattern.text!r}; it is {shown!r}"
     except (UnreadableValueError, SearchError) as error:
         return f"its match has no answer, which counts as a failure of the hook: {error}"
     return None
 
 
 def _show(event: Event, explanations: list[_Explanation]) -> None:
-    say(f"{paint(event.name, 'cyan', bold=True)}  {describe_event(event)}".rstrip())
+    say(f"{paint(event.name, 'cyan', bold=True)}  {shorten(describe_event(event), 200)}".rstrip())
     rows = [
         (
             describe_layer(found.hook),
             found.hook.id,
             paint("would run", "green") if found.why_not is None else paint("would not run", "yellow"),
-            found.why_not or "",
+            reveal(found.why_not or ""),
         )
         for found in explanations
     ]

@@ -21,7 +21,7 @@ def switch(hook_id: str, project: Path, home: Path | None, layer: str | None, *,
     store = TrustStore(resolve_home(home))
     was_trusted = loaded.file.layer == "project" and _is_trusted(layers, store)
     try:
-        is_changed = set_enabled(loaded.file.path, loaded.file.dialect, index, is_enabled=is_enabled)
+        is_changed = set_enabled(loaded.file.path, loaded.file.dialect, index, is_enabled=is_enabled, hook_id=hook_id)
     except OSError as error:
         raise ConfigError(f"{loaded.file.path} cannot be written: {error.strerror}") from error
     state = "enabled" if is_enabled else "disabled"

@@ -71,6 +71,9 @@ def _find(layers: Layers, hook_id: str, layer: str | None) -> Hook:
         if hook.id == hook_id and layer in (None, hook.source.layer)
     ]
     if not found:
+        for problem in layers.problems:
+            if problem.hook_id == hook_id:
+                raise ConfigError(f"hook {hook_id!r} could not be loaded: {problem}")
         known = sorted({hook.id for hook in layers.hooks})
         raise ConfigError(f"no hook has the id {hook_id!r}; known ids: {', '.join(known) or 'none'}")
     if len(found) > 1:

@@ -10,7 +10,7 @@ import click
 
 from hookline.cli.describe import describe_action
 from hookline.cli.options import home_option, load, resolve_home
-from hookline.cli.screen import paint, reveal, say
+from hookline.cli.screen import paint, reveal, say, show_problem
 from hookline.config.layers import Layers
 from hookline.config.project import project_folders, project_guards, project_hooks
 from hookline.config.snapshot import Snapshot, UncoverableError, take_snapshot
@@ -35,7 +35,9 @@ def command(project: Path, home: Path | None) -> int:
     layers = load(project, home, trust="all")
     own = [loaded for loaded in layers.files if loaded.file.layer == "project"]
     if not own:
-        raise ConfigError(f"{layers.project} has no hooks file")
+        is_known = TrustStore(resolve_home(home)).get(layers.project) is not None
+        hint = "; what you trusted is gone: hookline untrust does without it" if is_known else ""
+        raise ConfigError(f"{layers.project} has no hooks file{hint}")
     store = TrustStore(resolve_home(home))
     snapshot = snapshot_project(layers)
     record = store.get(layers.project)
@@ -80,6 +82,15 @@ def _show(layers: Layers, snapshot: Snapshot, changes: tuple[str, ...]) -> None:
         say(f"  {paint(hook.id, 'cyan')} at {hook.event} runs:")
         for line in reveal(describe_action(hook)).splitlines():
             say(f"      {line}")
+        if hook.action.cwd:
+            say(f"      in {reveal(hook.action.cwd)}")
+        for name, value in hook.action.env.items():
+            say(f"      with {reveal(name)}={reveal(value)}")
+    for loaded in layers.files:
+        if loaded.file.layer == "project":
+            for problem in loaded.reading.problems:
+                for line in show_problem(problem):
+                    say(line)
     if changes:
         say("Changed since you trusted them:")
         for name in changes:

@@ -32,9 +32,11 @@ class EditError(HooklineError):
     """A hooks file that cannot be edited without touching more than was asked for."""
 
 
-def set_enabled(path: Path, dialect: Dialect, index: int, *, is_enabled: bool) -> bool:
+def set_enabled(path: Path, dialect: Dialect, index: int, *, is_enabled: bool, hook_id: str | None = None) -> bool:
     """
     Switch the entry at `index` of a file on or off; returns whether that changed anything.
+
+    With a `hook_id` only if it is still the entry of that hook.
 
     Raises `EditError` when it cannot be done in place, and `OSError` when the file cannot be written.
     """
@@ -48,7 +50,7 @@ def set_enabled(path: Path, dialect: Dialect, index: int, *, is_enabled: bool) -
         raise EditError(f"{path} cannot be read: {error}") from error
     try:
         entry = before.data["hooks"][index]
-        is_entry = isinstance(entry, dict)
+        is_entry = isinstance(entry, dict) and (hook_id is None or str(entry.get("id")).strip() == hook_id)
     except (TypeError, KeyError, IndexError):
         is_entry = False
     if not is_entry:

@@ -66,7 +66,7 @@ class _Scanner:
             raise unreadable(self._path, self._position(index), code="json-syntax", message=message)
         first = self._text[index]
         if first == '"':
-            return _scan_string(self._text, index + 1)
+            return self._string(index)
         if first == "{":
             return self._mapping(index)
         if first == "[":
@@ -79,13 +79,22 @@ class _Scanner:
             self._add_defect("not-finite", message, index, "write a number")
         return value, match.end()
 
+    def _string(self, index: int) -> tuple[str, int]:
+        text, end = _scan_string(self._text, index + 1)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self._add_defect("bad-scalar", "the text holds half of a character", index, "write the character whole")
+            text = text.encode("utf-8", "replace").decode()
+        return text, end
+
     def _mapping(self, index: int) -> tuple[dict[str, Any], int]:
         found: dict[str, Any] = {}
         marks = self._marks[id(found)] = {}
         index = self._skip(index + 1)
         while self._text[index] != "}":
             key_index = index
-            key, index = _scan_string(self._text, index + 1)
+            key, index = self._string(index)
             value_index = self._skip(self._skip(index) + 1)
             self._trail.append(key)
             if key in found:

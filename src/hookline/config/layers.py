@@ -134,7 +134,7 @@ def _has_memory(loaded: LoadedFile) -> bool:
 def _remember_guards(files: Iterable[LoadedFile], memory: GuardMemory) -> None:
     for loaded in files:
         if loaded.is_counted and _has_memory(loaded) and not loaded.is_broken:
-            memory.remember(loaded.file.path, guards_of(loaded.reading))
+            memory.remember(loaded.file.path, guards_of(loaded.reading), loaded.reading.dialects or ())
 
 
 def find_foreign_files(project: Path, layers: Layers) -> tuple[HookFile, ...]:
@@ -157,6 +157,8 @@ def _dialects_of_user(native_home: Path) -> tuple[list[str], list[Problem]]:
         if os.path.lexists(path):
             loaded = load_file(HookFile(layer="user", dialect=NATIVE, path=path))
             named = loaded.reading.dialects or ()
+            if loaded.is_broken:  # or the guards of other dialects would vanish with it
+                named = GuardMemory(native_home).recall_dialects(path)
             document = loaded.document
             problems = [
                 Problem(

@@ -20,6 +20,7 @@ from hookline.dialects.entry import TOOL_KINDS
 from hookline.dialects.spec import suggest
 from hookline.events import get_event_type
 from hookline.hook import CommandAction, Hook, ScriptAction, ShellAction
+from hookline.private import read_regular
 from hookline.problem import Place, Problem, Severity
 from hookline.runners.environment import clean_search_path, template_names
 from hookline.runners.interpreter import NoInterpreterError, choose_interpreter
@@ -29,6 +30,7 @@ _PATTERN_SIGNS = re.compile(r"[*|?\[\](){}^$\\]")
 # A shell variable outside quotes that is part of a path, or whose name says that it holds one.
 _UNQUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?P<word>[^\s'"\\;&|<>()]+)""", re.DOTALL)
 _VARIABLE = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)\}?")
+_READ_OF_SCRIPT = 256 * 1024
 _IMPORT = re.compile(r"^(?:import|from)\s+(\w+)", re.MULTILINE)
 _PATH_NAME = re.compile(r"(?:^|_)(?:DIR|HOME|PWD|PATH|FILE|ROOT|CWD)$")
 # Their values are made here and never hold a space.
@@ -164,7 +166,7 @@ class _HookLint(Struct, frozen=True):
         if action.path.suffix != ".py" or "PYTHONSAFEPATH" in action.env:
             return
         try:
-            names = _IMPORT.findall(action.path.read_text(encoding="utf-8", errors="replace"))
+            names = _IMPORT.findall(read_regular(action.path, _READ_OF_SCRIPT).decode("utf-8", "replace"))
         except OSError:
             return
         for name in dict.fromkeys(names):

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from hookline.dialects.base import Dialect
 from hookline.dialects.native import NATIVE
+from hookline.errors import ConfigError
 
 _HOOKS_FOLDER = "hooks"
 
@@ -25,11 +26,18 @@ class HookFile(Struct, frozen=True, kw_only=True):
 
 
 def default_home(dialect: Dialect = NATIVE) -> Path:
-    """The user's folder for a dialect: `~/.hookline`, or `%APPDATA%\\hookline` on Windows."""
+    """
+    The user's folder for a dialect: `~/.hookline`, or `%APPDATA%\\hookline` on Windows.
+
+    Raises `ConfigError` where the environment names a home that is not absolute.
+    """
     if os.name == "nt":  # pragma: no cover - untested: Windows
         base = os.environ.get("APPDATA")
         return (Path(base) if base else Path.home()) / dialect.folder.removeprefix(".")
-    return Path(os.path.expanduser("~")) / dialect.folder  # noqa: PTH111 - never raises
+    home = os.path.expanduser("~")  # noqa: PTH111 - never raises
+    if not os.path.isabs(home):  # noqa: PTH117 - a text from the environment
+        raise ConfigError(f"HOME={home!r} is no absolute path: a project could bring its own home that way")
+    return Path(home) / dialect.folder
 
 
 def find_homes(dialects: Sequence[Dialect], native_home: Path) -> dict[str, Path]:

@@ -28,13 +28,21 @@ class GuardMemory:
         guards = data.get("guards")
         return read_guards(guards) if isinstance(guards, list) else ()
 
-    def remember(self, path: Path, guards: tuple[GuardedEvent, ...]) -> None:
-        """Keep what the file guards now; nothing is written when nothing is new."""
-        kept = self.recall(path)
-        if guards == kept:
+    def recall_dialects(self, path: Path) -> tuple[str, ...]:
+        """The dialects that the file named when it was last read."""
+        data = read_json(self._file_for(path)) or {}
+        names = data.get("dialects")
+        return tuple(str(name) for name in names) if isinstance(names, list) else ()
+
+    def remember(self, path: Path, guards: tuple[GuardedEvent, ...], dialects: tuple[str, ...] = ()) -> None:
+        """Keep what the file guards now, and the dialects it names; nothing is written when nothing is new."""
+        if guards == self.recall(path) and dialects == self.recall_dialects(path):
             return
         try:
-            write_json(self._file_for(path), {"file": os.path.realpath(path), "guards": write_guards(guards)})
+            write_json(
+                self._file_for(path),
+                {"file": os.path.realpath(path), "guards": write_guards(guards), "dialects": list(dialects)},
+            )
         except OSError as error:
             logger.warning("what %s guards could not be remembered: %s", path, error)
 

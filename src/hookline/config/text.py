@@ -20,6 +20,8 @@ from hookline.problem import Place, Problem
 MAX_FILE_SIZE = 4 * 1024 * 1024
 MAX_DEPTH = 50
 _MAX_EXPANDED_NODES = 1_000_000
+# Longer integers than that cannot be shown: Python refuses to turn them into text.
+_MOST_BITS = 14_000
 _STANDARD_TAGS = {
     "tag:yaml.org,2002:str": str,
     "tag:yaml.org,2002:int": int,
@@ -212,6 +214,9 @@ class _Builder:
         except ValueError as error:
             message = f"{_shorten(text)} cannot be read: {error}"
             self._add_defect("bad-scalar", message, position, "put it in quotes")
+            return text
+        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+            self._add_defect("bad-scalar", "the number is too long", position, "put it in quotes")
             return text
         if not is_finite(value):
             self._add_defect("not-finite", f"{text} is not a finite number", position, "write a number")

@@ -8,14 +8,17 @@ from hookline.dialects.spec import Misfit
 from hookline.document import Defect, Document
 from hookline.problem import Problem, Severity
 
+_MOST_PROBLEMS = 1000
+
 
 class Findings:
-    """Collects the problems of one document."""
+    """Collects the problems of one document: the first thousand; of the others only the number is kept."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self.problems: list[Problem] = []
         self.error_count = 0
+        self._count = 0
 
     def add(
         self,
@@ -32,8 +35,22 @@ class Findings:
         self._take(Problem(severity=severity, code=code, message=message, place=place, hook_id=hook_id, cure=cure))
 
     def _take(self, problem: Problem) -> None:
-        self.problems.append(problem)
         self.error_count += problem.severity == "error"
+        self._count += 1
+        if self._count <= _MOST_PROBLEMS:
+            self.problems.append(problem)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether further problems are only counted."""
+        return self._count >= _MOST_PROBLEMS
+
+    def sum_up(self) -> None:
+        """Say how many problems are not told one by one."""
+        left_out = self._count - len(self.problems)
+        if left_out > 0:
+            place, message = self._document.place(), f"there are {left_out} more problems"
+            self.problems.append(Problem(severity="error", code="more-problems", message=message, place=place))
 
     def warn(self, code: str, message: str, *path: Hashable, hook_id: str | None = None, cure: str = "") -> None:
         """Add a warning about the key at the end of `path`."""

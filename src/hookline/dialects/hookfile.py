@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from hookline.dialects import spec
 from hookline.dialects.base import Reading
@@ -15,6 +16,8 @@ from hookline.document import Document
 from hookline.events import EVENT_NAMES, get_event_type
 from hookline.hook import Hook, LayerName
 from hookline.registry import Closure
+
+MAX_HOOKS = 10_000
 
 
 def read_hook_file(document: Document, rules: FileRules, layer: LayerName, *, is_trusted_file: bool) -> Reading:
@@ -29,6 +32,8 @@ def read_hook_file(document: Document, rules: FileRules, layer: LayerName, *, is
     findings = Findings(document)
     reader = _FileReader(document, rules, layer, findings, is_trusted_file=is_trusted_file)
     reading = reader.read()
+    findings.sum_up()
+    reading = replace(reading, problems=tuple(findings.problems))
     errors = [problem for problem in findings.problems if problem.severity == "error" and problem.code != "bad-regex"]
     if rules.is_all_or_nothing and errors:
         count = "an error" if len(errors) == 1 else f"{len(errors)} errors"
@@ -82,7 +87,7 @@ class _FileReader:
 
     def _check_root(self, data: dict[Any, Any]) -> None:
         for key in data:
-            if key not in self._rules.root_keys:
+            if key not in self._rules.root_keys and not self._findings.is_full:
                 cure = spec.suggest(str(key), list(self._rules.root_keys))
                 self._findings.add("unknown-key", f"unknown key {key!r}", key, cure=cure, at_key=True)
         for defect in self._document.defects:
@@ -135,6 +140,10 @@ class _FileReader:
                 "wrong-type", f"hooks must be a list, not {kind}", "hooks", cure="start each hook with - id:"
             )
             return hooks, closures
+        if data is not None and len(data) > MAX_HOOKS:
+            message = f"there are {len(data)} hooks, more than {MAX_HOOKS}"
+            self._findings.add("too-many-hooks", message, "hooks", cure="spread them over projects, or generate fewer")
+            return hooks, [self._close(index, entry) for index, entry in enumerate(data) if _is_guard(entry)][:1]
         for index, entry in enumerate(data or ()):
             hook = self._entries.read(index, entry)
             if hook is not None:

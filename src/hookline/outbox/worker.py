@@ -43,7 +43,8 @@ class JobWorker:
     """
     Runs claimed jobs and writes down how they end.
 
-    `attempt` runs a hook; `hooks` are the durable hooks of this engine, `files` all files that it has loaded.
+    `attempt` runs a hook, and `refuse` says why one must not run. `hooks` are the
+    durable hooks of this engine, `files` all files that it has loaded.
     The store is only touched on a thread of its own.
     """
 
@@ -55,10 +56,12 @@ class JobWorker:
         settings: Settings,
         *,
         attempt: Attempt,
+        refuse: Callable[[Hook], str | None],
     ) -> None:
         self._store = store
         self._settings = settings
         self._attempt = attempt
+        self._refuse = refuse
         self._hooks = {key_of(hook): hook for hook in hooks if hook.execution.is_durable and hook.enabled}
         self._files = frozenset(str(path.resolve()) for path in files)
         self._all = {key_of(hook) for hook in hooks}
@@ -70,6 +73,9 @@ class JobWorker:
 
     async def run(self, hook: Hook, job_id: str) -> Run:
         """Run a stored job once, if nobody else does."""
+        reason = self._refuse(hook)
+        if reason is not None:  # the job waits until the hook may run again
+            return Run(hook=hook, id=job_id, status="skipped", reason=reason, notes=(f"skipped: {reason}",))
         claim = await self._off_loop(self._store.claim, job_id)
         if claim is None:
             return Run(hook=hook, id=job_id, status="skipped", reason=_SKIPPED_ELSEWHERE)
@@ -122,6 +128,8 @@ class JobWorker:
             if is_gone:
                 await self._give_up(job, f"the hook {job.hook_id!r} is no more in {job.source.file}")
             return None
+        if self._refuse(self._hooks[key]) is not None:
+            return None
         most = self._settings.outbox_max_retries
         wait_s = seconds_until_due(job, utc_now(), retry_age_s=self._settings.outbox_retry_age_s)
         if wait_s == 0 and is_given_up(job, max_starts=most):
@@ -142,7 +150,8 @@ class JobWorker:
         except BaseException:
             self._store.release(claim)
             raise
-        if run.status == "detached":  # its process holds the claim on, and finishes the job
+        if run.status in ("detached", "skipped"):
+            # A detached hook's process holds the claim on, and finishes the job; a skipped one waits.
             self._store.release(claim)
             return run
         # A cancellation that comes now must not stop the result from being written.

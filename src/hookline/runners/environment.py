@@ -81,6 +81,8 @@ def build_environment(
     hook's own, which win over all but the depth and the run's id.
     """
     environment = {name: value for name, value in os.environ.items() if name not in _DROPPED}
+    if not os.path.isabs(environment.get("PYTHONUSERBASE", os.sep)):  # noqa: PTH117 - a text
+        del environment["PYTHONUSERBASE"]
     if "PATH" in environment:
         environment["PATH"] = clean_search_path(environment["PATH"])
     prefix = dialect.variable_prefix

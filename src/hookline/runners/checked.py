@@ -1,0 +1,38 @@
+"""The last look before a hook runs: whether it still may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from hookline.hook import Hook
+from hookline.outcome import Failure, Run
+from hookline.runners.base import Payload, Runner
+
+Refuse = Callable[[Hook], str | None]
+"""Why a hook must not run now, None when it may."""
+
+
+class CheckedRunner:
+    """Runs what may run; whatever way a run comes about, it passes here."""
+
+    def __init__(self, runner: Runner, refuse: Refuse) -> None:
+        self._runner = runner
+        self._refuse = refuse
+
+    async def run(self, hook: Hook, payload: Payload, *, run_id: str | None = None) -> Run:
+        """Run the hook, unless it must not run."""
+        reason = self._refuse(hook)
+        if reason is not None:
+            return stop_run(hook, reason, run_id=run_id)
+        return await self._runner.run(hook, payload, run_id=run_id)
+
+
+def stop_run(hook: Hook, reason: str, *, run_id: str | None = None) -> Run:
+    """A hook that must not run: a guard keeps its gate closed, any other is left out, visibly."""
+    if hook.is_guard:
+        run = Run(hook=hook, status="failed", outcome=Failure(kind="spawn", message=reason))
+    else:
+        run = Run(hook=hook, status="skipped", reason=reason, notes=(f"skipped: {reason}",))
+    return run if run_id is None else replace(run, id=run_id)
