@@ -73,6 +73,8 @@ class Background:
         self._finished: OrderedDict[str, Run] = OrderedDict()
         self._ended: OrderedDict[str, Status] = OrderedDict()
         self._endings: dict[Child, tuple[str, concurrent.futures.Future[Status]]] = {}
+        self._loose: dict[concurrent.futures.Future[Any], bool] = {}
+        self._closed = threading.Event()
         self._is_closing = False
         self._is_stopped = False
 
@@ -91,6 +93,25 @@ class Background:
                 self._loop = self._start_thread()
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
+    def submit_loose(self, work: Coroutine[Any, Any, T], *, gets_grace: bool) -> concurrent.futures.Future[T]:
+        """
+        Run a coroutine that nobody needs the result of; closing cancels it, after the grace or at once.
+
+        Raises `ClosedError` when nothing new is started any more.
+        """
+        with self._lock:
+            if self._is_closing:
+                work.close()
+                raise ClosedError(_CLOSED)
+            future = self.submit(work)
+            self._loose[future] = gets_grace
+        future.add_done_callback(self._forget_loose)
+        return future
+
+    def _forget_loose(self, future: concurrent.futures.Future[Any]) -> None:
+        with self._lock:
+            self._loose.pop(future, None)
+
     def start(self, hook: Hook, payload: Payload, runner: Runner, *, run: Run | None = None) -> Run:
         """Start a hook that nobody waits for, or skip it visibly when too many are waiting already."""
         flight = Flight(run=run or Run(hook=hook, status="queued"), payload=payload)
@@ -98,7 +119,8 @@ class Background:
             most = self._settings.max_queued_hooks + self._settings.max_parallel_hooks
             reason = _CLOSED if self._is_closing else _FULL if len(self._flights) >= most else None
             if reason is not None:
-                return replace(flight.run, status="skipped", reason=reason, notes=(f"skipped: {reason}",))
+                notes = (*flight.run.notes, f"skipped: {reason}")
+                return replace(flight.run, status="skipped", reason=reason, notes=notes)
             self._flights[flight.run.id] = flight
             self.submit(self._fly(flight, runner))
         return flight.run
@@ -107,8 +129,6 @@ class Background:
         """Run a hook to its end, on the thread itself, as one of those in flight."""
         flight = Flight(run=run, payload=payload)
         with self._lock:
-            if self._is_closing:
-                return
             self._flights[run.id] = flight
         await self._fly(flight, runner)
 
@@ -174,14 +194,21 @@ class Background:
         return tuple(run for flight in flights if (run := self._finished.get(flight.run.id)) is not None)
 
     def close(self, grace_s: float) -> None:
-        """Let what is in flight finish within the grace, end the rest with its processes, stop the thread."""
+        """
+        Let what is in flight finish within the grace, end the rest with its processes, stop the thread.
+
+        May be called from several threads; each returns when it is done.
+        """
         with self._lock:
-            self._is_closing = True
+            is_first, self._is_closing = not self._is_closing, True
             loop, thread = self._loop, self._thread
             if loop is None or thread is None:
                 self._is_stopped = True
-                return
-            finished = self.submit(self._finish(grace_s))
+                self._closed.set()
+            finished = self.submit(self._finish(grace_s)) if is_first and not self._is_stopped else None
+        if finished is None or loop is None or thread is None:
+            self._closed.wait()
+            return
         finished.result()
         with self._lock:
             self._is_stopped = True
@@ -190,6 +217,7 @@ class Background:
         loop.close()
         self._loop = self._thread = None
         atexit.unregister(self._close_at_exit)
+        self._closed.set()
 
     def _start_thread(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.new_event_loop()
@@ -215,6 +243,8 @@ class Background:
         except Exception as error:  # boundary: our own mistake must not lose the run
             logger.exception("running %s failed", flight.run.hook)
             run = replace(flight.run, status="failed", outcome=Failure(kind="crash", message=repr(error)))
+        if flight.run.notes:
+            run = replace(run, notes=(*flight.run.notes, *run.notes))
         for warning in find_warnings(run):
             logger.warning("%s", warning)
         self._on_landed(run, flight.payload)
@@ -255,13 +285,28 @@ class Background:
         return [flight for flight in flights if flight.task is not None and not flight.task.done()]
 
     async def _finish(self, grace_s: float) -> None:
+        self._cancel_loose(with_grace=False)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + grace_s
         await self._land(self._snapshot(), grace_s)
+        with self._lock:
+            loose = [asyncio.wrap_future(future) for future in self._loose]
+        if loose:
+            await asyncio.wait(loose, timeout=max(0.0, deadline - loop.time()))
+        self._cancel_loose(with_grace=True)
+        await asyncio.gather(*loose, return_exceptions=True)
         while True:
             with self._lock:
                 futures = [future for _, future in self._endings.values()]
             if not futures:
                 return
             await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
+
+    def _cancel_loose(self, *, with_grace: bool) -> None:
+        with self._lock:
+            ended = [future for future, gets_grace in self._loose.items() if with_grace or not gets_grace]
+        for future in ended:
+            future.cancel()
 
 
 def _keep(kept: OrderedDict[str, T], key: str, value: T) -> None:

@@ -10,7 +10,6 @@ import asyncio
 import concurrent.futures
 import json
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,13 +31,12 @@ from hookline.payload import parse_payload
 from hookline.runlog import make_record
 from hookline.runners.base import Delivery, Payload, Runner
 from hookline.runners.checked import Refuse, stop_run
-from hookline.runners.detached import DetachedLauncher, sweep_calls
+from hookline.runners.detached import DetachedLauncher
 
 T = TypeVar("T")
 Wait = Callable[[concurrent.futures.Future[T]], Awaitable[T]]
 logger = logging.getLogger("hookline")
 
-_FORGOTTEN_CALL_S = 30 * 24 * 3600
 _SOONEST_RESCAN_S = 0.1
 
 
@@ -64,8 +62,11 @@ class Deliveries:
         self._settings = settings
         self._worker = JobWorker(store, hooks, files, settings, attempt=self._attempt, refuse=refuse)
         self._durable_runner = _DurableRunner(self._worker)
-        self._has_durable = any(hook.execution.is_durable and hook.enabled for hook in hooks)
+        self._needs_care = any(
+            hook.enabled and (hook.execution.is_durable or hook.execution.is_detached) for hook in hooks
+        )
         self._is_recovering = False
+        self._looks_again = False
 
     async def start(self, hook: Hook, payload: Payload, wait: Wait[Any]) -> Run:
         """
@@ -86,8 +87,8 @@ class Deliveries:
             job = _make_job(hook, payload, run.id)
             await wait(self._background.submit(self._worker.put(job)))
         except (OutboxError, UnencodableError, ClosedError) as error:
-            started = self._background.start(hook, payload, self._runner)
-            return replace(started, notes=(*started.notes, f"not durable: {error}"))
+            run = replace(run, notes=(f"not durable: {error}",))
+            return self._background.start(hook, payload, self._runner, run=run)
         # What every attempt reads is what was stored.
         stored = Payload(payload.event, stored=job.payload)
         started = self._background.start(hook, stored, self._durable_runner, run=run)
@@ -122,40 +123,41 @@ class Deliveries:
         return replace(run, attempt=job.starts)
 
     def recover_soon(self) -> None:
-        """Start what others left behind, on the background thread, if there is anything durable here."""
-        if not self._has_durable or self._is_recovering:
+        """Start what others left behind, on the background thread, if there is anything durable or detached here."""
+        self._looks_again = True
+        if not self._needs_care or self._is_recovering:
             return
         self._is_recovering = True
         try:
-            self._background.submit(self._recover())
+            self._background.submit_loose(self._recover(), gets_grace=False)
         except ClosedError:
             self._is_recovering = False
 
     async def _recover(self) -> None:
         """Recover what is due, and come back for what is not due yet, as long as there is some."""
         try:
+            if self._launcher is not None:
+                self._launcher.tidy(keep_days=self._settings.log_keep_days)
             await self._worker.tidy()
-            while not self._background.is_closing:
+            wait_s: float | None = None
+            while self._looks_again or wait_s is not None:
+                await asyncio.sleep(max(wait_s or 0.0, _SOONEST_RESCAN_S) if wait_s is not None else 0)
+                self._looks_again = False
                 wait_s = await self._worker.recover(self._run_recovered)
-                if wait_s is None:
-                    return
-                await asyncio.sleep(max(wait_s, _SOONEST_RESCAN_S))
-        except HooklineError as error:
-            logger.warning("the outbox cannot be read: %s", error)
+        except Exception as error:  # boundary: a store that cannot be read must not fail in silence
+            logger.warning("the outbox cannot be recovered: %s", error)
         finally:
             self._is_recovering = False
 
-    async def _run_recovered(self, hook: Hook, job: Job) -> object:
-        if self._background.has_flight(job.id):
-            return None
-        event, _ = parse_payload(job.event, job.payload)
+    async def _run_recovered(self, hook: Hook, claim: Claim) -> None:
+        job = claim.job
+        try:
+            event, _ = parse_payload(job.event, job.payload)
+        except HooklineError as error:
+            await self._worker.fail(claim, f"its payload cannot be read: {error}")
+            return
         run = Run(hook=hook, id=job.id, status="queued")
-        await self._background.fly(Payload(event, stored=job.payload), self._durable_runner, run)
-        return None
-
-    def sweep(self, calls: Path) -> None:
-        """Remove payloads of detached runs that nobody will finish any more."""
-        sweep_calls(calls, older_than_s=_FORGOTTEN_CALL_S, now=time.time())
+        await self._background.fly(Payload(event, stored=job.payload), _ClaimedRunner(self._worker, claim), run)
 
     def close(self) -> None:
         """End the threads of the outbox, and let go of detached hooks."""
@@ -174,6 +176,18 @@ class _DurableRunner:
         del payload
         assert run_id is not None
         return await self._worker.run(hook, run_id)
+
+
+class _ClaimedRunner:
+    """Runs a job that is claimed already."""
+
+    def __init__(self, worker: JobWorker, claim: Claim) -> None:
+        self._worker = worker
+        self._claim = claim
+
+    async def run(self, hook: Hook, payload: Payload, *, run_id: str | None = None) -> Run:
+        del payload, run_id
+        return await self._worker.run_claimed(hook, self._claim)
 
 
 def _make_job(hook: Hook, payload: Payload, job_id: str) -> Job:

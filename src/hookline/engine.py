@@ -319,7 +319,7 @@ class Engine:
     def _fire_unwaited(self, event: Event) -> Decision:
         """Run an event that nobody waits for, blocking hooks and all, on the engine's thread."""
         try:
-            whole = self._background.submit(self._dispatch(event))
+            whole = self._background.submit_loose(self._dispatch(event), gets_grace=True)
         except ClosedError:
             return self._dispatch_after_close(event)
         self._whole_events[event.event_id] = whole

@@ -1,14 +1,13 @@
 """
 Writing down how a detached hook ended: what its supervisor turns into when the hook is over.
 
-Started as `python -I -S -c ... NOTE EXIT_CODE`; imports as little as it can.
+Started as `python -I -S -c ... NOTE EXIT_CODE`, where the note is a file; imports as little as it can.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,14 +21,14 @@ from hookline.redact import redact_text
 from hookline.runlog import RunLog, write_time
 
 _TAIL = 2000
+# Read in front of what is kept, so that a secret that begins before the cut is known as one.
+_MARGIN = 8192
 _FIRST_SIGNAL_CODE = 128
 _LAST_SIGNAL_CODE = 128 + 64
 
 
-def main() -> None:
+def finish(note: dict[str, Any], exit_code: int) -> None:
     """Complete the run's record, finish its job if it has one, and remove its payload."""
-    note: dict[str, Any] = json.loads(sys.argv[1])
-    exit_code = int(sys.argv[2])
     output = _read_tail(note["output"])
     signal = exit_code - _FIRST_SIGNAL_CODE if _FIRST_SIGNAL_CODE < exit_code <= _LAST_SIGNAL_CODE else None
     error = None if exit_code == 0 else f"ended by signal {signal}" if signal else f"exit code {exit_code}"
@@ -54,7 +53,7 @@ def _log(note: dict[str, Any], exit_code: int, signal: int | None, error: str | 
         "duration_ms": round((now - started).total_seconds() * 1000, 3),
         "exit_code": None if signal else exit_code,
         "signal": signal,
-        "stdout": output if payloads == "full" else redact_text(output),
+        "stdout": (output if payloads == "full" else redact_text(output))[-_TAIL:],
     }
     if error is not None:
         record |= {"kind": "signal" if signal else "exit", "error": error}
@@ -73,7 +72,7 @@ def _finish_job(note: dict[str, Any], exit_code: int, signal: int | None, error:
         exit_code=None if signal else exit_code,
         signal=signal,
         error=error,
-        stdout=output,
+        stdout=output[-_TAIL:],
     )
     store.finish(claim, job)
 
@@ -81,7 +80,7 @@ def _finish_job(note: dict[str, Any], exit_code: int, signal: int | None, error:
 def _read_tail(path: str) -> str:
     try:
         with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
-            return file.read(_TAIL).decode("utf-8", "replace")
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL - _MARGIN))
+            return file.read(_TAIL + _MARGIN).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +28,7 @@ names = st.sampled_from(EVENT_NAMES)
 def payloads(draw: st.DrawFn, *, mistakes: int) -> tuple[str, dict[str, Any]]:
     """An event's name and a payload for it that is right but for some mistakes."""
     name = draw(names)
-    payload = sample_payload(make_hook(event=name))
+    payload = copy.deepcopy(sample_payload(make_hook(event=name)))
     payload |= draw(st.fixed_dictionaries({}, optional=dict.fromkeys(("cwd", "turn_id", "event_id", "profile"), texts)))
     for _ in range(draw(st.integers(0, mistakes))):
         path = draw(st.sampled_from(list(paths_in(payload))))
@@ -170,3 +171,10 @@ def test_every_event_has_a_sample_to_start_from():
         row = get_event_type(name)
         event, _ = parse_payload(name, sample_payload(make_hook(event=name)))
         assert event.type is row
+
+
+@pytest.mark.parametrize("name", EVENT_NAMES)
+def test_a_sample_that_is_changed_changes_no_other(name: str):
+    first, second = (sample_payload(make_hook(event=name)) for _ in range(2))
+    inner = [key for key, value in first.items() if isinstance(value, dict)]
+    assert [key for key in inner if first[key] is second[key]] == []

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from msgspec import Struct
 from hookline.job import Job, JobSource, JobState, utc_now
 from hookline.outbox.codec import UnreadableJobError, decode_job, encode_job
 from hookline.outbox.store import Claim, OutboxError
-from hookline.private import make_private_folder
+from hookline.private import make_private_folder, read_regular
 
 try:
     import fcntl
@@ -31,6 +32,7 @@ STATES: tuple[JobState, ...] = ("pending", "done", "failed")
 _NETWORK_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"})
 _STALE_TEMPORARY_S = 3600
 _MOST_KEPT_OF_TORN = 64 * 1024
+_OCTAL = re.compile(rb"\\([0-7]{3})")
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
@@ -219,9 +221,10 @@ class FileOutbox:
     def _set_aside(self, path: Path, reason: str) -> None:
         """Move what is no job to the failed ones, with a note and what could be kept of it."""
         now = utc_now()
+        taken = path.with_name(f".torn-{os.urandom(8).hex()}")
         with contextlib.suppress(OSError):
-            with path.open("rb") as file:
-                kept = file.read(_MOST_KEPT_OF_TORN).decode("utf-8", "replace")
+            path.rename(taken)  # whoever succeeds in this writes the note
+            kept = read_regular(taken, _MOST_KEPT_OF_TORN).decode("utf-8", "replace")
             note = Job(
                 id=f"torn-{os.urandom(8).hex()}",
                 hook_id="",
@@ -231,7 +234,7 @@ class FileOutbox:
                 created_at=now,
             )
             self._write("failed", note.failed(f"unreadable: {reason}", now))
-            path.unlink()
+            taken.unlink()
 
     def _is_finished(self, job_id: str) -> bool:
         """Whether a crash came between writing the end of a job and removing the pending file; mends that."""
@@ -245,15 +248,15 @@ class FileOutbox:
             raise OutboxError("durable delivery is not available on this system: it has no inheritable locks")
         path = self._root / "locks" / job_id
         while True:
-            try:
-                fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            except OSError:
-                return None
+            fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 os.close(fd)
                 return None
+            except OSError:
+                os.close(fd)
+                raise
             if _is_same_file(fd, path):
                 return fd
             os.close(fd)  # its last holder removed it after we opened it
@@ -269,13 +272,14 @@ class FileOutbox:
 def find_file_system(path: Path) -> str:
     """The type of the file system a path is on; empty where the system does not tell."""
     try:
-        mounts = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
+        mounts = _MOUNTS.read_bytes().splitlines()
     except OSError:
         return ""
     real, best, found = os.path.realpath(path), "", ""
     for mount in mounts:
-        fields, _, rest = mount.partition(" - ")
-        point = fields.split()[4].encode().decode("unicode_escape")
+        fields, _, kind = mount.partition(b" - ")
+        rest = os.fsdecode(kind)
+        point = os.fsdecode(_OCTAL.sub(lambda escape: bytes([int(escape[1], 8)]), fields.split()[4]))
         is_below = real == point or real.startswith(point.rstrip("/") + "/")
         if is_below and len(point) >= len(best):
             best, found = point, rest.split()[0]

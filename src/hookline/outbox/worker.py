@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline.errors import HooklineError
 from hookline.hook import Hook, Settings
 from hookline.job import Job, JobSource, JobState, utc_now
 from hookline.outbox.retry import give_up_reason, is_given_up, seconds_until_due
@@ -29,6 +30,9 @@ logger = logging.getLogger("hookline")
 Attempt = Callable[[Hook, Claim], Awaitable[Run]]
 """Runs a claimed job's hook once."""
 
+_SOONEST_LOOK_S = 0.2
+_LATEST_LOOK_S = 5.0
+_AFTER_MISTAKE_S = 30.0
 _SKIPPED_ELSEWHERE = "another process runs this job"
 
 
@@ -56,12 +60,12 @@ class JobWorker:
         settings: Settings,
         *,
         attempt: Attempt,
-        refuse: Callable[[Hook], str | None],
+        refuse: Callable[[Hook], str | None] | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
         self._attempt = attempt
-        self._refuse = refuse
+        self._refuse = refuse or (lambda _: None)
         self._hooks = {key_of(hook): hook for hook in hooks if hook.execution.is_durable and hook.enabled}
         self._files = frozenset(str(path.resolve()) for path in files)
         self._all = {key_of(hook) for hook in hooks}
@@ -76,40 +80,62 @@ class JobWorker:
         reason = self._refuse(hook)
         if reason is not None:  # the job waits until the hook may run again
             return Run(hook=hook, id=job_id, status="skipped", reason=reason, notes=(f"skipped: {reason}",))
-        claim = await self._off_loop(self._store.claim, job_id)
+        claim = await self._claim(job_id)
         if claim is None:
             return Run(hook=hook, id=job_id, status="skipped", reason=_SKIPPED_ELSEWHERE)
-        return await self._run_claimed(hook, claim)
+        return await self.run_claimed(hook, claim)
 
-    async def recover(self, run: Callable[[Hook, Job], Awaitable[object]]) -> float | None:
+    async def recover(self, run: Callable[[Hook, Claim], Awaitable[object]]) -> float | None:
         """
-        Start what is due of the pending jobs, by `run`; returns the seconds until the next one is due, if any.
+        Start what is due of the pending jobs, by `run`; returns the seconds until there is something to look at again.
 
         Jobs of hooks that are not loaded here are left alone; a job whose hook is gone from its own file, and
-        one that was started too often, fails. At most `max_parallel_hooks` run at a time, whatever their number.
+        one that was started too often, fails; one that is held elsewhere is looked at again. At most
+        `max_parallel_hooks` run at a time, whatever their number. What goes wrong with one job stops no other.
         """
         slots = asyncio.Semaphore(self._settings.max_parallel_hooks)
-        running: set[asyncio.Task[object]] = set()
+        running: set[asyncio.Task[None]] = set()
         jobs = self._store.list("pending")
-        soonest: float | None = None
-        while (job := await self._off_loop(_next_or_none, jobs)) is not None:
+        waits: list[float] = []
+        try:
+            while (job := await self._off_loop(_next_or_none, jobs)) is not None:
+                await slots.acquire()
+                task = asyncio.ensure_future(self._recover_one(job, run, waits))
+                running.add(task)
+                task.add_done_callback(running.discard)
+                task.add_done_callback(lambda _: slots.release())
+            if running:
+                await asyncio.wait(set(running))
+        finally:
+            for task in running:
+                task.cancel()
+        return min(waits, default=None)
+
+    async def _recover_one(self, job: Job, run: Callable[[Hook, Claim], Awaitable[object]], waits: list[float]) -> None:
+        try:
             wait_s = await self._look_at(job)
             if wait_s is None:
-                continue
+                return
             if wait_s > 0:
-                soonest = wait_s if soonest is None else min(soonest, wait_s)
-                continue
-            await slots.acquire()
-            task = asyncio.ensure_future(run(self._hooks[_key_of_job(job)], job))
-            running.add(task)
-            task.add_done_callback(running.discard)
-            task.add_done_callback(lambda _: slots.release())
-        if running:
-            await asyncio.wait(set(running))
-        return soonest
+                waits.append(wait_s)
+                return
+            claim = await self._claim(job.id)
+            if claim is None:
+                waits.append(self._look_again_s)
+                return
+            await run(self._hooks[_key_of_job(job)], claim)
+        except Exception as error:  # boundary: one job must not keep the others from being delivered
+            logger.warning("the durable run %s of hook %r was left pending: %s", job.id, job.hook_id, error)
+            waits.append(_AFTER_MISTAKE_S)
+
+    @property
+    def _look_again_s(self) -> float:
+        """When to look again at a job that somebody else holds, in seconds."""
+        return min(max(self._settings.outbox_retry_age_s, _SOONEST_LOOK_S), _LATEST_LOOK_S)
 
     async def tidy(self) -> None:
-        """Remove jobs that ended long ago."""
+        """Remove jobs that ended long ago, and what crashed writers left."""
+        await self._off_loop(self._store.sweep)
         for state, days in self._keep_days().items():
             await self._off_loop(self._store.purge, state, utc_now() - timedelta(days=days))
 
@@ -138,15 +164,23 @@ class JobWorker:
         return wait_s
 
     async def _give_up(self, job: Job, reason: str) -> None:
-        claim = await self._off_loop(self._store.claim, job.id)
+        claim = await self._claim(job.id)
         if claim is not None:
-            await self._off_loop(self._store.finish, claim, claim.job.failed(reason, utc_now()))
-            logger.warning("a durable run of hook %r failed for good: %s", job.hook_id, reason)
+            await self.fail(claim, reason)
 
-    async def _run_claimed(self, hook: Hook, claim: Claim) -> Run:
+    async def fail(self, claim: Claim, reason: str) -> None:
+        """Give a claimed job up for good."""
+        logger.warning("a durable run of hook %r failed for good: %s", claim.job.hook_id, reason)
+        await self._finish(claim, claim.job.failed(reason, utc_now()))
+
+    async def run_claimed(self, hook: Hook, claim: Claim) -> Run:
+        """Run a claimed job once, and write down how it ends."""
         try:
             claim = await self._off_loop(self._store.begin, claim, utc_now())
             run = await self._attempt(hook, claim)
+        except HooklineError as error:  # a job that cannot be read as what it claims to be will never be
+            await self.fail(claim, str(error))
+            return Run(hook=hook, id=claim.job.id, status="failed", outcome=Failure(kind="crash", message=str(error)))
         except BaseException:
             self._store.release(claim)
             raise
@@ -154,9 +188,30 @@ class JobWorker:
             # A detached hook's process holds the claim on, and finishes the job; a skipped one waits.
             self._store.release(claim)
             return run
-        # A cancellation that comes now must not stop the result from being written.
-        await asyncio.shield(self._off_loop(self._store.finish, claim, _end_job(claim.job, run)))
+        await self._finish(claim, _end_job(claim.job, run))
         return run
+
+    async def _claim(self, job_id: str) -> Claim | None:
+        """Claim a job; a claim that comes when nobody waits for it any more is given back."""
+        claiming = asyncio.ensure_future(self._off_loop(self._store.claim, job_id))
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            claiming.add_done_callback(self._release_late)
+            raise
+
+    def _release_late(self, claiming: asyncio.Future[Claim | None]) -> None:
+        if not claiming.cancelled() and claiming.exception() is None and (claim := claiming.result()) is not None:
+            self._store.release(claim)
+
+    async def _finish(self, claim: Claim, job: Job) -> None:
+        """Write the end of a job, whoever is cancelled meanwhile; if that fails it stays pending, and is free."""
+        finishing = asyncio.ensure_future(self._off_loop(self._store.finish, claim, job))
+        try:
+            await asyncio.shield(finishing)
+        except OSError as error:
+            self._store.release(claim)
+            logger.warning("the end of the durable run %s could not be written, it stays pending: %s", job.id, error)
 
     async def _off_loop(self, function: Callable[..., T], *arguments: Any) -> T:
         try:

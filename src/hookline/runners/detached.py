@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,16 @@ from hookline.runners.command import describe_directory
 from hookline.runners.exchange import CallFiles
 from hookline.runners.preparation import Preparation, UnrunnableError
 
-# $1 the Python that finishes, $2 its program, $3 what it is told; then the hook's own command.
+# $1 the Python that finishes, $2 its program, $3 the file that tells it what to write; then the hook's own command.
 _SUPERVISOR = 'python=$1 program=$2 note=$3; shift 3; "$@"; exec "$python" -I -S -c "$program" "$note" "$?"'
-_FINISHER = "import json, sys; sys.path[:] = json.loads(sys.argv[1])['path']; import hookline.finish as f; f.main()"
+_FINISHER = (
+    "import json, sys; note = json.load(open(sys.argv[1], 'rb')); sys.path[:] = note['path']; "
+    "import hookline.finish as finish; finish.finish(note, int(sys.argv[2]))"
+)
+
+
+_DAY_S = 24 * 3600
+_FORGOTTEN_CALL_DAYS = 30
 
 
 class DetachedFolders(Struct, frozen=True, kw_only=True):
@@ -73,6 +81,7 @@ class DetachedLauncher:
             self._start(command, files, record, payload, run_id, reads_payload=dialect.is_stdin_payload)
         except (UnrunnableError, OSError, ValueError) as error:
             files.discard()
+            files.payload.with_suffix(".note").unlink(missing_ok=True)
             message = describe_start_error(error, command) if isinstance(error, OSError | ValueError) else str(error)
             return Run(
                 hook=hook, id=run_id, status="failed", outcome=Failure(kind="spawn", message=message), notes=notes
@@ -102,22 +111,24 @@ class DetachedLauncher:
         reads_payload: bool,
     ) -> None:
         output = self._folders.outputs / f"{run_id}.log"
+        told = files.payload.with_suffix(".note")
         delivery = payload.delivery
         note = {
             "path": [entry for entry in sys.path if entry],
             "record": {**record, "run": run_id},
-            "files": [str(files.payload), str(files.reply)],
+            "files": [str(files.payload), str(files.reply), str(told)],
             "output": str(output),
             "log": str(self._folders.log),
             "outbox": str(self._folders.outbox),
             "job": None if delivery is None else delivery.job_id,
             "lock": None if delivery is None else list(delivery.inheritable),
         }
+        write_private(told, json.dumps(note).encode())
         output_fd = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         stdin = os.open(files.payload if reads_payload else os.devnull, os.O_RDONLY)
         try:
             process = subprocess.Popen(
-                ["/bin/sh", "-c", _SUPERVISOR, "sh", sys.executable, _FINISHER, json.dumps(note), *command.argv],
+                ["/bin/sh", "-c", _SUPERVISOR, "sh", sys.executable, _FINISHER, str(told), *command.argv],
                 env=command.env,
                 cwd=command.cwd,
                 stdin=stdin,
@@ -132,6 +143,12 @@ class DetachedLauncher:
         # Nobody waits for them; those that have ended are taken note of here, the others outlive this process.
         self._started = [known for known in (*self._started, process) if known.poll() is None]
 
+    def tidy(self, *, keep_days: float) -> None:
+        """Remove output that is old enough, and payloads of runs that nobody will finish any more."""
+        now = time.time()
+        sweep_old(self._folders.outputs, older_than_s=keep_days * _DAY_S, now=now)
+        sweep_old(self._folders.calls, older_than_s=_FORGOTTEN_CALL_DAYS * _DAY_S, now=now)
+
     def close(self) -> None:
         """Let go of what still runs."""
         for process in self._started:
@@ -140,8 +157,8 @@ class DetachedLauncher:
         self._started = []
 
 
-def sweep_calls(folder: Path, *, older_than_s: float, now: float) -> None:
-    """Remove payloads of detached runs that nobody finished, when they are old enough that nobody will."""
+def sweep_old(folder: Path, *, older_than_s: float, now: float) -> None:
+    """Remove files of detached runs that are old enough that nobody needs them any more."""
     try:
         entries = list(os.scandir(folder))
     except OSError:
