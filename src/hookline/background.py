@@ -209,7 +209,22 @@ class Background:
         if finished is None or loop is None or thread is None:
             self._closed.wait()
             return
-        finished.result()
+        try:
+            finished.result()
+        except BaseException:  # an impatient user interrupted the grace: the end comes at once
+            loop.call_soon_threadsafe(self._hurry)
+            finished.result()
+            raise
+        finally:
+            self._stop(loop, thread)
+
+    def _hurry(self) -> None:
+        for flight in self._snapshot():
+            if flight.task is not None:
+                flight.task.cancel()
+        self._cancel_loose(with_grace=True)
+
+    def _stop(self, loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
         with self._lock:
             self._is_stopped = True
         loop.call_soon_threadsafe(loop.stop)

@@ -8,8 +8,9 @@ more. Then the other hooks are started; nobody waits for them here.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from msgspec import Struct
@@ -35,11 +36,12 @@ class Starter(Protocol):
 
 
 class Ports(Struct, frozen=True, kw_only=True):
-    """What a dispatch needs of the outside."""
+    """What a dispatch needs of the outside; `note_cancelled` hears of a run whose caller went away."""
 
     runner: Runner
     matcher: Matcher
     start: Starter
+    note_cancelled: Callable[[Run, Event], None]
 
 
 async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reason: str | None = None) -> Decision:
@@ -120,6 +122,9 @@ async def _match(entry: Entry, event: Event, matcher: Matcher) -> bool | Failure
 async def _run(hook: Hook, payload: Payload, ports: Ports) -> Run:
     try:
         return await ports.runner.run(hook, payload)
+    except asyncio.CancelledError:
+        ports.note_cancelled(Run(hook=hook, status="cancelled", reason="its caller was cancelled"), payload.event)
+        raise
     except Exception as error:  # boundary: our own mistake must not let the action pass a guard, nor reach the host
         logger.exception("running %s failed", hook)
         return Run(hook=hook, status="failed", outcome=Failure(kind="crash", message=repr(error)))

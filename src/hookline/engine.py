@@ -91,6 +91,7 @@ class Engine:
         self._ports = Ports(
             runner=runner,
             matcher=self._matcher,
+            note_cancelled=self._note_cancelled,
             start=lambda hook, payload: self._deliveries.start(hook, payload, wait_for),
         )
         self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
@@ -310,6 +311,12 @@ class Engine:
         for run in decision.runs:
             if run.status != "queued":
                 self._log.append(run, decision.event or event)
+
+    def _note_cancelled(self, run: Run, event: Event) -> None:
+        """Write a run whose caller was cancelled to the run log."""
+        log = self._log
+        if log is not None:
+            self._background.call(lambda: log.append(run, event))
 
     def _note_landed(self, run: Run, payload: Payload) -> None:
         """Write a run that nobody waited for to the run log."""

@@ -1,7 +1,7 @@
 """
 Writing down how a detached hook ended: what its supervisor turns into when the hook is over.
 
-Started as `python -I -S -c ... NOTE EXIT_CODE`, where the note is a file; imports as little as it can.
+Started as `python -I -S -c ... NOTE EXIT_CODE`, where the note is an open file; imports as little as it can.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def find_warnings(run: Run) -> list[str]:
         # A hook that had to be stopped is worth a word whatever its policy.
         if policy_for(run, run.outcome) != "ignore" or run.outcome.kind == "timeout":
             found.append(describe_failure(run))
-    elif run.status == "cancelled":
+    elif run.status == "cancelled" and not run.hook.execution.is_durable:  # which is not lost by that
         found.append(f"{hook} was cancelled: {run.reason}")
     elif isinstance(run.outcome, Answer):
         found += [f"{hook}: ignored: {part}" for part in run.outcome.ignored]

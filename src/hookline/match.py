@@ -168,5 +168,5 @@ def _find_argument_mismatch(condition: _Condition, value: Any) -> str | None:
         return f"must contain {condition.contains!r}; it is {shown}"
     pattern = condition.pattern
     if pattern is not None and pattern.is_safe_for(text) and not pattern.found_in(text):
-        return f"must match {pattern.text!r}; it is {shown}"
+        return f"must match '{pattern.text}'; it is {shown}"
     return None

@@ -15,6 +15,8 @@ def make_private_folder(path: Path) -> None:
     """Make a folder, and those above it that are missing, closed to others; raises `OSError`."""
     if path.is_dir():
         return
+    if os.path.lexists(path):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     make_private_folder(path.parent)
     path.mkdir(mode=_FOLDER_MODE, exist_ok=True)
 

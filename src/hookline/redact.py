@@ -9,21 +9,21 @@ from typing import Any
 REDACTED = "[redacted]"
 _MAX_DEPTH = 20
 _SECRET_KEY = re.compile(
-    r"(?i)pass(?:word|wd|phrase)?$|secret|token(?!s)|api[_-]?key|access[_-]?key|private[_-]?key|credential"
+    r"(?i)pass(?:word|wd|phrase)?$|passw|secret|token(?!s)|api[_-]?key|access[_-]?key|private[_-]?key|credential"
     r"|authorization|cookie|bearer|signature"
 )
 _SHAPES = (
-    r"\bsk-[A-Za-z0-9_-]{16,}",  # OpenAI, Anthropic
-    r"\bgh[pousr]_[A-Za-z0-9]{20,}",  # GitHub
-    r"\bgithub_pat_[A-Za-z0-9_]{20,}",
-    r"\bglpat-[A-Za-z0-9_-]{16,}",  # GitLab
-    r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",  # Slack
-    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}",  # AWS
-    r"\bAIza[A-Za-z0-9_-]{30,}",  # Google
-    r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}",  # Stripe
-    r"\bnpm_[A-Za-z0-9]{30,}",
-    r"\bpypi-[A-Za-z0-9_-]{30,}",
-    r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+",  # JSON web tokens
+    r"(?<![A-Za-z0-9_])sk-[A-Za-z0-9_-]{16,}",  # OpenAI, Anthropic
+    r"(?<![A-Za-z0-9_])gh[pousr]_[A-Za-z0-9]{20,}",  # GitHub
+    r"(?<![A-Za-z0-9_])github_pat_[A-Za-z0-9_]{20,}",
+    r"(?<![A-Za-z0-9_])glpat-[A-Za-z0-9_-]{16,}",  # GitLab
+    r"(?<![A-Za-z0-9_])xox[abeoprs]-[A-Za-z0-9-]{10,}",  # Slack
+    r"(?<![A-Za-z0-9_])(?:AKIA|ASIA)[A-Z0-9]{16}",  # AWS
+    r"(?<![A-Za-z0-9_])AIza[A-Za-z0-9_-]{30,}",  # Google
+    r"(?<![A-Za-z0-9_])(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}",  # Stripe
+    r"(?<![A-Za-z0-9_])npm_[A-Za-z0-9]{30,}",
+    r"(?<![A-Za-z0-9_])pypi-[A-Za-z0-9_-]{30,}",
+    r"(?<![A-Za-z0-9_])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+",  # JSON web tokens
     r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,20}PRIVATE KEY-----|\Z)",
 )
 _SHAPE = re.compile("|".join(_SHAPES))
@@ -43,14 +43,14 @@ _SHAPE_STARTS = (
     "eyJ",
     "-----BEGIN",
 )
-_NAME_WORDS = ("passw", "secret", "token", "key", "credential")
+_NAME_WORDS = ("pass", "secret", "token", "key", "credential", "cookie")
 # `NAME=value`, `name: value` and `--name value` in a text, where the name looks like that of a secret. All lengths
 # but the last are bounded, so that no text takes long.
 _ASSIGNMENT = re.compile(
-    r"(?i)(?P<name>(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)[\w-]{0,40})"
+    r"(?i)(?P<name>(?:password|passwd|passphrase|pass|secret|cookie|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)[\w-]{0,40})"
     r"(?P<sign>[\"']?\s{0,4}[=:]\s{0,4}[\"']?|\s{1,4})(?P<value>[^\s\"'&;|]{4,})"
 )
-_BEARER = re.compile(r"(?i)\b(?P<word>bearer|basic)\s+(?P<value>[A-Za-z0-9._~+/=-]{8,})")
+_BEARER = re.compile(r"(?i)(?<![A-Za-z0-9_])(?P<word>bearer|basic)\s+(?P<value>[A-Za-z0-9._~+/=-]{8,})")
 _URL_PASSWORD = re.compile(r"(?P<before>://[^\s/:@]+:)[^\s/@]+(?P<after>@)")
 
 
@@ -84,6 +84,5 @@ def redact_text(text: str) -> str:
 
 
 def _is_secret(key: Any, value: Any) -> bool:
-    return (
-        isinstance(key, str) and isinstance(value, str | bytes) and bool(value) and _SECRET_KEY.search(key) is not None
-    )
+    is_plain = value is None or isinstance(value, bool | int | float)
+    return isinstance(key, str) and not is_plain and bool(value) and _SECRET_KEY.search(key) is not None

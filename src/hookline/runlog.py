@@ -8,6 +8,7 @@ new line whatever was written before it, so that a record torn by a full disk sp
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 import logging
@@ -30,6 +31,8 @@ logger = logging.getLogger("hookline")
 MAX_FILE_BYTES = 8 * 1024 * 1024
 MAX_TOTAL_BYTES = 128 * 1024 * 1024
 _TAIL = 2000
+# Longer than any secret that is looked for.
+_MARGIN = 8192
 _LONGEST_TEXT = 2000
 _MAX_DEPTH = 20
 _MOST_ITEMS = 200
@@ -87,20 +90,21 @@ def make_record(run: Run, event: Event, *, payloads: LogPayloads) -> dict[str, A
         record["reason"] = run.reason
     if run.attempt is not None:  # a durable run has the id of its job
         record["attempt"] = run.attempt
+    is_clean = payloads != "full"
     if run.notes:
         record["notes"] = list(run.notes)
-    record |= {"stdout": run.stdout[-_TAIL:], "stderr": run.stderr[-_TAIL:]}
     if payloads != "none":
-        record["payload"] = _Cutter(_ROOM).cut(_fields_of(event))
-    return _clean(record) if payloads != "full" else record
-
-
-def _clean(record: dict[str, Any]) -> dict[str, Any]:
-    for key in ("stdout", "stderr", "error", "reason"):
-        if record.get(key):
-            record[key] = redact_text(record[key])
-    if "payload" in record:
-        record["payload"] = redact(record["payload"])
+        fields = _fields_of(event)
+        # First cut with a margin, so that a secret at the cut is still known as one, and not everything is searched.
+        fields = redact(_Cutter(_ROOM + _MARGIN, _LONGEST_TEXT + _MARGIN).cut(fields)) if is_clean else fields
+        record["payload"] = _Cutter(_ROOM, _LONGEST_TEXT).cut(fields)
+    for key, text in (("stdout", run.stdout), ("stderr", run.stderr)):
+        kept = text[-_TAIL - _MARGIN :]
+        record[key] = (redact_text(kept) if is_clean else kept)[-_TAIL:]
+    if is_clean:
+        for key in ("error", "reason", "notes"):
+            if key in record:
+                record[key] = redact(record[key])
     return record
 
 
@@ -115,14 +119,15 @@ def _fields_of(value: Any) -> Any:
 class _Cutter:
     """Copies a value as far as there is room for it: long texts are cut, what is too much or too deep is left out."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, room: int, longest: int) -> None:
         self._room = room
+        self._longest = longest
 
     def cut(self, value: Any, depth: int = 0) -> Any:
         if self._room <= 0 or depth > _MAX_DEPTH:
             return _CUT
         if isinstance(value, str):
-            limit = min(_LONGEST_TEXT, self._room)
+            limit = min(self._longest, self._room)
             self._room -= min(len(value), limit)
             return value if len(value) <= limit else f"{value[:limit]}[{len(value) - limit} more characters]"
         self._room -= _ROOM_OF_A_VALUE
@@ -157,11 +162,11 @@ class RunLog:
         """Write one record that is JSON already."""
         data = f"\n{line}\n".encode("ascii", "backslashreplace")
         try:
-            fd = os.open(self._choose_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
-                os.write(fd, data)
-            finally:
-                os.close(fd)
+                _append(self._choose_file(), data)
+            except FileNotFoundError:  # the folder was removed under way
+                self._path = None
+                _append(self._choose_file(), data)
         except OSError as error:
             if not self._has_complained:
                 logger.warning("the run log %s cannot be written: %s", self._folder, error)
@@ -186,7 +191,9 @@ class RunLog:
         if current is not None and current.name.startswith(today) and _size(current) < MAX_FILE_BYTES:
             return current
         make_private_folder(self._folder)
-        number = 1
+        # Numbers only rise, also when the first files of a day have been removed for want of room.
+        numbers = [_number_of(path) for path in list_log_files(self._folder) if path.name.startswith(today)]
+        number = max(numbers, default=1)
         while _size(path := self._folder / f"{today}-{number:03}.jsonl") >= MAX_FILE_BYTES:
             number += 1
         self._path = path
@@ -194,9 +201,23 @@ class RunLog:
         return path
 
 
+def _append(path: Path, data: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        if os.write(fd, data) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    finally:
+        os.close(fd)
+
+
+def _number_of(path: Path) -> int:
+    number = path.stem[len("2000-01-01-") :]
+    return int(number) if number.isdigit() else 0
+
+
 def list_log_files(folder: Path) -> list[Path]:
     """The files of a log, the oldest first."""
-    return sorted(folder.glob("*.jsonl"))
+    return sorted(folder.glob("*.jsonl"), key=lambda path: (path.name[:10], _number_of(path), path.name))
 
 
 def read_records(folder: Path, query: LogQuery) -> Iterator[dict[str, Any]]:
@@ -218,7 +239,7 @@ def parse_lines(lines: Iterable[bytes], query: LogQuery) -> Iterator[dict[str, A
             continue
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(record, dict) and query.accepts(record):
             yield record

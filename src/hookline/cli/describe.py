@@ -21,7 +21,7 @@ def describe_match(match: Match) -> str:
         parts.append(f"profile in {', '.join(match.profiles)}")
     for name, wanted in match.args.items():
         signs = (("==", wanted.equals), ("contains", wanted.contains), ("~", wanted.regex))
-        conditions = [f"{name} {sign} {value!r}" for sign, value in signs if value is not None]
+        conditions = [f"{name} {sign} '{value}'" for sign, value in signs if value is not None]
         parts += conditions or [f"{name} given"]
     return ", ".join(parts) or "every one"
 

@@ -103,7 +103,7 @@ async def _find_why_not(hook: Hook, why_not: str | None, event: Event, matcher: 
         for search in found if isinstance(found, tuple) else ():
             if not await matcher.search(search):
                 shown = shorten(search.subject)
-                return f"argument {search.name!r} must match {search.pattern.text!r}; it is {shown!r}"
+                return f"argument {search.name!r} must match '{search.pattern.text}'; it is {shown!r}"
     except (UnreadableValueError, SearchError) as error:
         return f"its match has no answer, which counts as a failure of the hook: {error}"
     return None

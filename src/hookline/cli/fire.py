@@ -67,7 +67,7 @@ def _describe_left_out(layers: Layers, event: str) -> str:
     if not left_out:
         return ""
     names = ", ".join(hook_id for hook_id, _ in left_out)
-    return f"not asked, since this project is {left_out[0][1]}: {names}"
+    return f"not asked, since this project's hooks are {left_out[0][1]}: {names}"
 
 
 async def _fire(engine: Engine, event: Event) -> Decision:

@@ -36,7 +36,7 @@ _FOLLOW_EVERY_S = 0.2
 @json_option
 def command(home: Path | None, count: int, follow: bool, as_json: bool, **options: str | None) -> None:
     """
-    Show what ran, when, how long, and how it ended, the newest last.
+    Show what ran, when (in UTC), how long, and how it ended, the newest last.
 
     With --json each run is one JSON object on a line of its own.
     """
@@ -70,21 +70,27 @@ def _show(records: Any, *, as_json: bool) -> None:
 
 def _cells(record: dict[str, Any]) -> tuple[str, ...]:
     took = record.get("duration_ms")
-    status = str(record.get("status", ""))
+    status = _text(record, "status")
     return (
-        str(record.get("at", ""))[:19].replace("T", " "),
-        str(record.get("event", "")),
-        str(record.get("layer", "")),
-        paint(str(record.get("hook", "")), "cyan"),
+        f"{_text(record, 'at')[:19].replace('T', ' ')}Z",
+        _text(record, "event"),
+        _text(record, "layer"),
+        paint(_text(record, "hook"), "cyan"),
         paint(status, _STATUS_COLOURS.get(status)),
-        "" if took is None else f"{took:.0f} ms",
+        f"{took:.0f} ms" if isinstance(took, int | float) else "",
         shorten(_explain(record), 100),
     )
 
 
+def _text(record: dict[str, Any], key: str) -> str:
+    """A value of a record for a terminal; records may be written by hand or by a later version."""
+    return shorten(str(record.get(key) or ""), 200)
+
+
 def _explain(record: dict[str, Any]) -> str:
     parts = [str(record[key]) for key in ("error", "reason") if record.get(key)]
-    parts += [effect for effect in record.get("effects", ()) if effect != "blocked"]
+    effects = record.get("effects")
+    parts += [str(effect) for effect in effects if effect != "blocked"] if isinstance(effects, list) else []
     if record.get("status") in ("failed", "blocked", "timeout") and record.get("stderr"):
         parts.append(str(record["stderr"]).strip())
     return ", ".join(parts)
@@ -94,14 +100,13 @@ def _parse_time(text: str | None) -> datetime | None:
     if text is None:
         return None
     ago = _AGO.fullmatch(text)
-    if ago is not None:
-        return datetime.now(UTC) - timedelta(**{_UNITS[ago["unit"]]: int(ago["number"])})
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
+        if ago is not None:
+            return datetime.now(UTC) - timedelta(**{_UNITS[ago["unit"]]: int(ago["number"])})
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         message = f"{text!r} is no time: write 10m, 2h or 3d ago, or a date and time such as 2026-01-31T12:00"
         raise ConfigError(message) from error
-    return moment.astimezone(UTC)
 
 
 def _end_of(folder: Path) -> tuple[Path | None, int]:

@@ -44,7 +44,7 @@ def list_jobs(state: tuple[JobState, ...], home: Path | None, as_json: bool) -> 
             job.event,
             paint(job.hook_id, "cyan"),
             f"{_describe_age(now - job.created_at)} old",
-            f"{job.starts} starts",
+            f"started {job.starts} times" if job.starts != 1 else "started once",
             shorten(job.error or "", 80),
         )
         for job in jobs
@@ -89,7 +89,10 @@ def retry_jobs(job_ids: tuple[str, ...], takes_all: bool, home: Path | None) -> 
 def purge_jobs(state: tuple[JobState, ...], days: float, home: Path | None) -> None:
     """Remove jobs that are over: done and failed ones. Pending ones are never removed."""
     store = _open(home)
-    before = datetime.now(UTC) - timedelta(days=days)
+    try:
+        before = datetime.now(UTC) - timedelta(days=days)
+    except (ValueError, OverflowError) as error:
+        raise ConfigError(f"--older-than {days:g} is no number of days") from error
     finished: tuple[JobState, ...] = ("done", "failed")
     for name in state or finished:
         say(f"{store.purge(name, before)} {name} removed")

@@ -12,6 +12,7 @@ from hookline.events import Event
 from hookline.outcome import Answer, Decision, Failure, Outcome, Run
 
 _VERDICT_COLOURS = {"allow": "green", "ask": "yellow", "block": "red"}
+_MOST_LINES = 3
 _STATUS_COLOURS = {"ok": "green", "blocked": "red", "failed": "red", "timeout": "red", "cancelled": "yellow"}
 
 
@@ -41,12 +42,18 @@ def describe_decision(decision: Decision) -> list[str]:
     """What was decided, a line for each part."""
     words = {"allow": "no objection", "ask": "a human should decide", "block": "blocked"}
     verdict = paint(words[decision.verdict], _VERDICT_COLOURS[decision.verdict], bold=True)
-    lines = [f"{verdict}: {shorten(decision.reason, 300)}" if decision.reason else verdict]
+    lines = [f"{verdict}: {shorten(_summarise(decision.reason), 400)}" if decision.reason else verdict]
     for field, value in decision.edits.items():
         lines.append(f"{field} now {shorten(json.dumps(value, default=str, ensure_ascii=False), 200)}")
     lines += [f"reminder: {shorten(text, 200)}" for text in decision.reminders]
     lines += [f"context: {shorten(text, 200)}" for text in decision.context]
     return lines
+
+
+def _summarise(text: str) -> str:
+    """A long text of several lines by its first and its last line, which is where a traceback says what it is about."""
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return text if len(lines) <= _MOST_LINES else f"{lines[0]} ... {lines[-1]}"
 
 
 def _run_cells(run: Run) -> Sequence[str]:
@@ -84,6 +91,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
     """One run as data."""
     outcome = run.outcome
     return {
+        "id": run.id,
         "hook": run.hook.id,
         "layer": run.hook.source.layer,
         "dialect": run.hook.source.dialect,

@@ -57,7 +57,7 @@ def judge_project(
     if trust == "all":
         return ProjectVerdict(is_counted=True)
     if trust == "none":
-        return _leave_alone(files, "this agent loads none", cure='open the engine with trust="recorded" to use them')
+        return _leave_alone(files, "this agent loads none", cure="trust is set to none; recorded is the default")
     record = store.get(project) if trust == "recorded" else None
     if record is None and trust == "recorded":  # new: nothing to compare with
         cure = "look at them with hookline list, then trust them with hookline trust"

@@ -29,6 +29,8 @@ _LAUNCHERS = frozenset(
     | {"pytest", "uv", "uvx", "pipx", "poetry", "hatch", "docker"}
 )
 
+# What a hook writes to is not what it is made of.
+_REDIRECTION = re.compile(r"""[0-9&]?>>?\|?\s*(?:"[^"]*"|'[^']*'|[^\s;&|()<>"']+)""")
 _HERE = re.compile(r"\$\{?PWD\}?")
 _SHELL_SIGNS = re.compile(r"""[\s;&|()<>`"'$={},:]+""")
 
@@ -225,7 +227,7 @@ def _words_of(hook: Hook) -> list[str]:
 
 def split_shell_words(text: str) -> list[str]:
     """All words of a shell text that may name a file, however they are quoted or nested."""
-    text = _HERE.sub(".", text)
+    text = _REDIRECTION.sub(" ", _HERE.sub(".", text))
     try:
         quoted = shlex.split(text, comments=False)
     except ValueError:

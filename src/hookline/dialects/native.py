@@ -32,6 +32,7 @@ _RULES = FileRules(
     strips_legacy_kinds=False,
     user_keys=frozenset(
         {"dialects", "max_hook_depth", "recheck_guards", "on_bad_reply", "log_keep_days", "log_payloads"}
+        | {"outbox_keep_done_days", "outbox_keep_failed_days"}
     ),
 )
 _VERDICTS: dict[str, Verdict] = {"allow": "allow", "modify": "allow", "ask": "ask", "block": "block"}

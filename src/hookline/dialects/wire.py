@@ -56,4 +56,4 @@ def to_json(payload: Mapping[str, Any]) -> bytes:
 def _refuse(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
-    raise UnencodableError(f"the payload has no JSON form: it holds a {type(value).__name__}")
+    raise UnencodableError(f"the payload has no JSON form: it holds a value of type {type(value).__name__}")

@@ -173,7 +173,7 @@ class Turn(Work):
             decision = yield from self._put_question(decision)
         if decision.verdict == "block":
             raise PromptBlockedError(decision)
-        self.reminders += decision.reminders
+        self.reminders += tuple(text for text in decision.reminders if text not in self.reminders)
         self.context += decision.context
         fields = decision.event.fields if decision.event is not None else None
         return fields.text if isinstance(fields, UserPromptSubmit) else text

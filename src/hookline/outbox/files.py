@@ -31,6 +31,7 @@ except ImportError:  # pragma: no cover - untested: Windows
 STATES: tuple[JobState, ...] = ("pending", "done", "failed")
 _NETWORK_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"})
 _STALE_TEMPORARY_S = 3600
+_LONGEST_ID = 100
 _MOST_KEPT_OF_TORN = 64 * 1024
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -66,7 +67,7 @@ class FileOutbox:
 
     def claim(self, job_id: str) -> FileClaim | None:
         """Lock a pending job, and look again whether it is pending still."""
-        lock_fd = self._lock(job_id)
+        lock_fd = self._lock(job_id) if _is_job_id(job_id) else None
         if lock_fd is None:
             return None
         job = self._read("pending", job_id)
@@ -248,7 +249,10 @@ class FileOutbox:
             raise OutboxError("durable delivery is not available on this system: it has no inheritable locks")
         path = self._root / "locks" / job_id
         while True:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            except FileNotFoundError:  # there has been no job yet
+                return None
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -301,7 +305,7 @@ def read_host() -> str:
 
 def _is_job_id(text: str) -> bool:
     """Whether a text from outside can be a job's id, which is part of a file's name."""
-    return text.isascii() and text.replace("-", "").isalnum()
+    return len(text) <= _LONGEST_ID and text.isascii() and text.replace("-", "").isalnum()
 
 
 def _flush_folder(folder: Path) -> None:

@@ -30,6 +30,9 @@ logger = logging.getLogger("hookline")
 Attempt = Callable[[Hook, Claim], Awaitable[Run]]
 """Runs a claimed job's hook once."""
 
+RunJob = Callable[[Hook, Job], Awaitable[Run | None]]
+"""Runs a pending job of a hook; the run says when another process has the right to it."""
+
 _SOONEST_LOOK_S = 0.2
 _LATEST_LOOK_S = 5.0
 _AFTER_MISTAKE_S = 30.0
@@ -80,12 +83,10 @@ class JobWorker:
         reason = self._refuse(hook)
         if reason is not None:  # the job waits until the hook may run again
             return Run(hook=hook, id=job_id, status="skipped", reason=reason, notes=(f"skipped: {reason}",))
-        claim = await self._claim(job_id)
-        if claim is None:
-            return Run(hook=hook, id=job_id, status="skipped", reason=_SKIPPED_ELSEWHERE)
-        return await self.run_claimed(hook, claim)
+        claim = await self.claim(job_id)
+        return skip_held(hook, job_id) if claim is None else await self.run_claimed(hook, claim)
 
-    async def recover(self, run: Callable[[Hook, Claim], Awaitable[object]]) -> float | None:
+    async def recover(self, run: RunJob) -> float | None:
         """
         Start what is due of the pending jobs, by `run`; returns the seconds until there is something to look at again.
 
@@ -111,7 +112,9 @@ class JobWorker:
                 task.cancel()
         return min(waits, default=None)
 
-    async def _recover_one(self, job: Job, run: Callable[[Hook, Claim], Awaitable[object]], waits: list[float]) -> None:
+    async def _recover_one(
+        self, job: Job, run: Callable[[Hook, Job], Awaitable[Run | None]], waits: list[float]
+    ) -> None:
         try:
             wait_s = await self._look_at(job)
             if wait_s is None:
@@ -119,11 +122,9 @@ class JobWorker:
             if wait_s > 0:
                 waits.append(wait_s)
                 return
-            claim = await self._claim(job.id)
-            if claim is None:
+            ended = await run(self._hooks[_key_of_job(job)], job)
+            if ended is not None and is_held_elsewhere(ended):
                 waits.append(self._look_again_s)
-                return
-            await run(self._hooks[_key_of_job(job)], claim)
         except Exception as error:  # boundary: one job must not keep the others from being delivered
             logger.warning("the durable run %s of hook %r was left pending: %s", job.id, job.hook_id, error)
             waits.append(_AFTER_MISTAKE_S)
@@ -164,7 +165,7 @@ class JobWorker:
         return wait_s
 
     async def _give_up(self, job: Job, reason: str) -> None:
-        claim = await self._claim(job.id)
+        claim = await self.claim(job.id)
         if claim is not None:
             await self.fail(claim, reason)
 
@@ -191,7 +192,7 @@ class JobWorker:
         await self._finish(claim, _end_job(claim.job, run))
         return run
 
-    async def _claim(self, job_id: str) -> Claim | None:
+    async def claim(self, job_id: str) -> Claim | None:
         """Claim a job; a claim that comes when nobody waits for it any more is given back."""
         claiming = asyncio.ensure_future(self._off_loop(self._store.claim, job_id))
         try:
@@ -209,9 +210,9 @@ class JobWorker:
         finishing = asyncio.ensure_future(self._off_loop(self._store.finish, claim, job))
         try:
             await asyncio.shield(finishing)
-        except OSError as error:
+        except OSError:
             self._store.release(claim)
-            logger.warning("the end of the durable run %s could not be written, it stays pending: %s", job.id, error)
+            raise
 
     async def _off_loop(self, function: Callable[..., T], *arguments: Any) -> T:
         try:
@@ -219,6 +220,16 @@ class JobWorker:
         except RuntimeError:  # the interpreter is about to exit and takes no more work for threads
             return function(*arguments)
         return await future
+
+
+def skip_held(hook: Hook, job_id: str) -> Run:
+    """The run of a job that another process has the right to run."""
+    return Run(hook=hook, id=job_id, status="skipped", reason=_SKIPPED_ELSEWHERE)
+
+
+def is_held_elsewhere(run: Run) -> bool:
+    """Whether a run did not happen because another process has the right to it."""
+    return run.status == "skipped" and run.reason == _SKIPPED_ELSEWHERE
 
 
 def key_of(hook: Hook) -> HookKey:

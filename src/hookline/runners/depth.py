@@ -27,4 +27,6 @@ def find_stop_reason(depth: int, settings: Settings) -> str | None:
     """Why no hook may run at this depth, None where they may."""
     if depth < settings.max_hook_depth:
         return None
+    if depth == sys.maxsize:
+        return f"{DEPTH_VARIABLE} is set to something that is no depth"
     return f"nested in {depth} hooks ({DEPTH_VARIABLE}); the most is {settings.max_hook_depth}"

@@ -31,10 +31,11 @@ from hookline.runners.command import describe_directory
 from hookline.runners.exchange import CallFiles
 from hookline.runners.preparation import Preparation, UnrunnableError
 
-# $1 the Python that finishes, $2 its program, $3 the file that tells it what to write; then the hook's own command.
+# $1 the Python that finishes, $2 its program, $3 the descriptor that tells it what to write; then the hook's command.
 _SUPERVISOR = 'python=$1 program=$2 note=$3; shift 3; "$@"; exec "$python" -I -S -c "$program" "$note" "$?"'
 _FINISHER = (
-    "import json, sys; note = json.load(open(sys.argv[1], 'rb')); sys.path[:] = note['path']; "
+    "import json, os, sys; fd = int(sys.argv[1]); note = json.loads(os.pread(fd, os.fstat(fd).st_size, 0)); "
+    "sys.path[:] = note['path']; "
     "import hookline.finish as finish; finish.finish(note, int(sys.argv[2]))"
 )
 
@@ -81,7 +82,6 @@ class DetachedLauncher:
             self._start(command, files, record, payload, run_id, reads_payload=dialect.is_stdin_payload)
         except (UnrunnableError, OSError, ValueError) as error:
             files.discard()
-            files.payload.with_suffix(".note").unlink(missing_ok=True)
             message = describe_start_error(error, command) if isinstance(error, OSError | ValueError) else str(error)
             return Run(
                 hook=hook, id=run_id, status="failed", outcome=Failure(kind="spawn", message=message), notes=notes
@@ -111,35 +111,35 @@ class DetachedLauncher:
         reads_payload: bool,
     ) -> None:
         output = self._folders.outputs / f"{run_id}.log"
-        told = files.payload.with_suffix(".note")
         delivery = payload.delivery
         note = {
             "path": [entry for entry in sys.path if entry],
             "record": {**record, "run": run_id},
-            "files": [str(files.payload), str(files.reply), str(told)],
+            "files": [str(files.payload), str(files.reply)],
             "output": str(output),
             "log": str(self._folders.log),
             "outbox": str(self._folders.outbox),
             "job": None if delivery is None else delivery.job_id,
             "lock": None if delivery is None else list(delivery.inheritable),
         }
-        write_private(told, json.dumps(note).encode())
+        note_fd = _write_nameless(files.payload.with_suffix(".note"), json.dumps(note).encode())
         output_fd = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         stdin = os.open(files.payload if reads_payload else os.devnull, os.O_RDONLY)
         try:
             process = subprocess.Popen(
-                ["/bin/sh", "-c", _SUPERVISOR, "sh", sys.executable, _FINISHER, str(told), *command.argv],
+                ["/bin/sh", "-c", _SUPERVISOR, "sh", sys.executable, _FINISHER, str(note_fd), *command.argv],
                 env=command.env,
                 cwd=command.cwd,
                 stdin=stdin,
                 stdout=output_fd,
                 stderr=output_fd,
                 start_new_session=True,
-                pass_fds=command.inherited,
+                pass_fds=(*command.inherited, note_fd),
             )
         finally:
             os.close(stdin)
             os.close(output_fd)
+            os.close(note_fd)
         # Nobody waits for them; those that have ended are taken note of here, the others outlive this process.
         self._started = [known for known in (*self._started, process) if known.poll() is None]
 
@@ -155,6 +155,15 @@ class DetachedLauncher:
             if process.poll() is None:
                 process.returncode = 0  # or its destructor would complain that it still runs
         self._started = []
+
+
+def _write_nameless(path: Path, data: bytes) -> int:
+    """A file that is open and has no name any more: nobody else can read it, and nothing has to be removed."""
+    write_private(path, data)
+    try:
+        return os.open(path, os.O_RDONLY)
+    finally:
+        path.unlink()
 
 
 def sweep_old(folder: Path, *, older_than_s: float, now: float) -> None:
