@@ -442,7 +442,8 @@ async def test_what_crashed_writers_left_is_swept_at_the_start(bench: Bench) -> 
 
 
 async def test_what_ended_long_ago_is_removed_at_the_start(bench: Bench) -> None:
-    bench.write(write_hooks(durable_hook("true"), outbox_keep_done_days=2))
+    bench.write(write_hooks(durable_hook("true")))
+    bench.write("settings: {outbox_keep_done_days: 2}", layer="user")
     (old,) = put_pending(bench)
     with bench.open():
         await until_emptied(bench)

@@ -30,6 +30,7 @@ T = TypeVar("T")
 logger = logging.getLogger("hookline")
 
 _MOST_KEPT_RESULTS = 1000
+_MOST_KEPT_OUTPUT = 4 * 1024 * 1024
 _CLOSED = "the engine is closed"
 _FULL = "too many hooks are waiting (settings.max_queued_hooks)"
 
@@ -70,7 +71,7 @@ class Background:
         self._thread: threading.Thread | None = None
         self._slots: asyncio.Semaphore | None = None
         self._flights: dict[str, Flight] = {}
-        self._finished: OrderedDict[str, Run] = OrderedDict()
+        self._finished = _Recent()
         self._ended: OrderedDict[str, Status] = OrderedDict()
         self._endings: dict[Child, tuple[str, concurrent.futures.Future[Status]]] = {}
         self._loose: dict[concurrent.futures.Future[Any], bool] = {}
@@ -174,7 +175,7 @@ class Background:
 
     def recall(self, runs: Sequence[Run]) -> tuple[Run, ...]:
         """These runs as they ended, as far as they have; waits for nothing."""
-        return tuple(self._add_status(self._finished.get(run.id, run)) for run in runs)
+        return tuple(self._add_status(self._finished.get(run.id) or run) for run in runs)
 
     def _add_status(self, run: Run) -> Run:
         """The run with the signal that ended its process in the end."""
@@ -265,7 +266,7 @@ class Background:
         self._on_landed(run, flight.payload)
         with self._lock:
             self._flights.pop(run.id, None)
-            _keep(self._finished, run.id, run)
+            self._finished.add(run)
 
     async def _run_in_slot(self, flight: Flight, runner: Runner) -> Run:
         if self._slots is None:
@@ -281,7 +282,9 @@ class Background:
         finally:
             with self._lock:
                 run_id, _ = self._endings.pop(child, ("", None))
-                _keep(self._ended, run_id, status)
+                self._ended[run_id] = status
+                if len(self._ended) > _MOST_KEPT_RESULTS:
+                    self._ended.popitem(last=False)
 
     async def _land(self, flights: list[Flight], grace_s: float | None) -> None:
         """Wait for the flights; cancel those that are still in the air after the grace."""
@@ -324,8 +327,23 @@ class Background:
             future.cancel()
 
 
-def _keep(kept: OrderedDict[str, T], key: str, value: T) -> None:
-    """Keep a result for whoever asks later, but not for ever."""
-    kept[key] = value
-    if len(kept) > _MOST_KEPT_RESULTS:
-        kept.popitem(last=False)
+class _Recent:
+    """The runs that ended last, for whoever asks later: some hundred, and not more output than fits."""
+
+    def __init__(self) -> None:
+        self._runs: OrderedDict[str, Run] = OrderedDict()
+        self._size = 0
+
+    def add(self, run: Run) -> None:
+        self._runs[run.id] = run
+        self._size += _size_of(run)
+        while len(self._runs) > _MOST_KEPT_RESULTS or (self._size > _MOST_KEPT_OUTPUT and len(self._runs) > 1):
+            _, oldest = self._runs.popitem(last=False)
+            self._size -= _size_of(oldest)
+
+    def get(self, run_id: str) -> Run | None:
+        return self._runs.get(run_id)
+
+
+def _size_of(run: Run) -> int:
+    return len(run.stdout) + len(run.stderr) + len(run.reply or "")

@@ -25,7 +25,7 @@ from hookline.hook import Hook, Settings
 from hookline.job import Job, utc_now
 from hookline.outbox.files import read_boot_id, read_host
 from hookline.outbox.store import Claim, OutboxError, OutboxStore
-from hookline.outbox.worker import JobWorker, skip_held, source_of
+from hookline.outbox.worker import JobWorker, source_of
 from hookline.outcome import Run
 from hookline.payload import parse_payload
 from hookline.runlog import make_record
@@ -149,20 +149,19 @@ class Deliveries:
         finally:
             self._is_recovering = False
 
-    async def _run_recovered(self, hook: Hook, job: Job) -> Run | None:
+    async def _run_recovered(self, hook: Hook, job: Job) -> None:
         if self._background.has_flight(job.id):
-            return None
+            return
         claim = await self._worker.claim(job.id)
         if claim is None:
-            return skip_held(hook, job.id)
+            return
         try:
             event, _ = parse_payload(job.event, job.payload)
         except HooklineError as error:
             await self._worker.fail(claim, f"its payload cannot be read: {error}")
-            return None
+            return
         run = Run(hook=hook, id=job.id, status="queued")
         await self._background.fly(Payload(event, stored=job.payload), _ClaimedRunner(self._worker, claim), run)
-        return None
 
     def close(self) -> None:
         """End the threads of the outbox, and let go of detached hooks."""

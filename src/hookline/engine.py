@@ -230,7 +230,7 @@ class Engine:
 
     async def drain_turn(self, session_id: str = "", *, agent_id: str | None = None) -> tuple[Run, ...]:
         """
-        Wait for the async hooks that this session's turn has started; returns their runs.
+        Wait for the async hooks of this session's turn that are still running; returns the runs it waited for.
 
         With an `agent_id` only for those of that agent. Has no time limit of its own: each hook has one. Being
         cancelled leaves the hooks running.
@@ -239,7 +239,7 @@ class Engine:
 
     async def drain_session(self, session_id: str = "", *, grace_s: float | None = None) -> tuple[Run, ...]:
         """
-        Wait for all async hooks of a session, then cancel those that are left; returns their runs.
+        Wait for a session's async hooks that are still running, cancel those that take too long; returns their runs.
 
         `grace_s` is the time they get, in seconds; by default the setting `shutdown_grace_seconds`.
         """

@@ -137,7 +137,12 @@ def _edit_value(before: Any, edit: Edit) -> Any:
 
 def _differs(before: Any, after: Any) -> bool:
     """Whether two values differ, also where `==` is blind: true and 1, 1 and 1.0, at any depth."""
-    return before is not after and repr(before) != repr(after)
+    if before is after:
+        return False
+    try:
+        return repr(before) != repr(after)
+    except RecursionError:  # too deep to tell; to take them for different is on the safe side
+        return True
 
 
 def _read_path(fields: Any, rule: EditRule) -> Any:

@@ -61,9 +61,7 @@ def redact(value: Any, *, depth: int = 0) -> Any:
     if isinstance(value, str):
         return redact_text(value)
     if isinstance(value, Mapping):
-        return {
-            key: REDACTED if _is_secret(key, item) else redact(item, depth=depth + 1) for key, item in value.items()
-        }
+        return {key: REDACTED if is_secret(key, item) else redact(item, depth=depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [redact(item, depth=depth + 1) for item in value]
     return value
@@ -83,6 +81,7 @@ def redact_text(text: str) -> str:
     return text
 
 
-def _is_secret(key: Any, value: Any) -> bool:
+def is_secret(key: Any, value: Any) -> bool:
+    """Whether a key says that its value is a secret; numbers, booleans and nothing are none."""
     is_plain = value is None or isinstance(value, bool | int | float)
     return isinstance(key, str) and not is_plain and bool(value) and _SECRET_KEY.search(key) is not None

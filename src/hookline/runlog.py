@@ -24,7 +24,7 @@ from hookline.events import Event
 from hookline.hook import LogPayloads, Settings
 from hookline.outcome import Failure, Run
 from hookline.private import make_private_folder
-from hookline.redact import redact, redact_text
+from hookline.redact import REDACTED, is_secret, redact, redact_text
 
 logger = logging.getLogger("hookline")
 
@@ -94,10 +94,7 @@ def make_record(run: Run, event: Event, *, payloads: LogPayloads) -> dict[str, A
     if run.notes:
         record["notes"] = list(run.notes)
     if payloads != "none":
-        fields = _fields_of(event)
-        # First cut with a margin, so that a secret at the cut is still known as one, and not everything is searched.
-        fields = redact(_Cutter(_ROOM + _MARGIN, _LONGEST_TEXT + _MARGIN).cut(fields)) if is_clean else fields
-        record["payload"] = _Cutter(_ROOM, _LONGEST_TEXT).cut(fields)
+        record["payload"] = _Cutter(redacts=is_clean).cut(_fields_of(event))
     for key, text in (("stdout", run.stdout), ("stderr", run.stderr)):
         kept = text[-_TAIL - _MARGIN :]
         record[key] = (redact_text(kept) if is_clean else kept)[-_TAIL:]
@@ -117,25 +114,38 @@ def _fields_of(value: Any) -> Any:
 
 
 class _Cutter:
-    """Copies a value as far as there is room for it: long texts are cut, what is too much or too deep is left out."""
+    """
+    Copies a value as far as there is room for it, without its secrets if it `redacts`.
 
-    def __init__(self, room: int, longest: int) -> None:
-        self._room = room
-        self._longest = longest
+    Long texts are cut, what is too much or too deep is left out.
+    """
+
+    def __init__(self, *, redacts: bool) -> None:
+        self._redacts = redacts
+        self._room = _ROOM
 
     def cut(self, value: Any, depth: int = 0) -> Any:
         if self._room <= 0 or depth > _MAX_DEPTH:
             return _CUT
         if isinstance(value, str):
-            limit = min(self._longest, self._room)
-            self._room -= min(len(value), limit)
-            return value if len(value) <= limit else f"{value[:limit]}[{len(value) - limit} more characters]"
+            return self._cut_text(value)
         self._room -= _ROOM_OF_A_VALUE
         if isinstance(value, Mapping):
-            return {str(key): self.cut(item, depth + 1) for key, item in itertools.islice(value.items(), _MOST_ITEMS)}
+            items = itertools.islice(value.items(), _MOST_ITEMS)
+            return {str(key): self._cut_item(key, item, depth) for key, item in items}
         if isinstance(value, list | tuple):
             return [self.cut(item, depth + 1) for item in itertools.islice(value, _MOST_ITEMS)]
         return value
+
+    def _cut_item(self, key: Any, item: Any, depth: int) -> Any:
+        return REDACTED if self._redacts and is_secret(key, item) else self.cut(item, depth + 1)
+
+    def _cut_text(self, text: str) -> str:
+        limit = min(_LONGEST_TEXT, self._room)
+        # Searched a little further than it is kept, so that a secret at the cut is known as one.
+        kept = redact_text(text[: limit + _MARGIN])[:limit] if self._redacts else text[:limit]
+        self._room -= len(kept)
+        return kept if len(text) <= limit else f"{kept}[{len(text) - limit} more characters]"
 
 
 class RunLog:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from hookline.events import get_event_type
@@ -30,7 +31,7 @@ def sample_payload(hook: Hook) -> dict[str, Any]:
     The tool's arguments are plausible ones where the match names none.
     """
     row = get_event_type(hook.event)
-    payload: dict[str, Any] = {name: _SAMPLES[name] for name in row.field_names if name in _SAMPLES}
+    payload: dict[str, Any] = copy.deepcopy({name: _SAMPLES[name] for name in row.field_names if name in _SAMPLES})
     payload["session_id"] = "sample-session"
     match = hook.match
     payload["profile"] = match.profile or (match.profiles[0] if match.profiles else "Sample")

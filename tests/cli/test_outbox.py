@@ -49,7 +49,7 @@ def test_jobs_are_listed_with_their_age_and_counted(bench: Bench) -> None:
     failed = put(bench, "failed", error="exit code 3", starts=1)
     done = outbox(bench, "list")
     first, second, last = done.stdout.splitlines()
-    assert first.split() == [pending.id, "pending", "after_turn", "job", "2", "h", "old", "0", "starts"]
+    assert first.split() == [pending.id, "pending", "after_turn", "job", "2", "h", "old", "started", "0", "times"]
     assert second.split()[:4] == [failed.id, "failed", "after_turn", "job"]
     assert second.endswith("exit code 3")
     assert last == "1 pending, 0 done, 1 failed"

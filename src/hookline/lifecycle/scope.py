@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.events import Agent, Event, Fields, Tool
-from hookline.lifecycle.step import Fire, Firing, Step, drive, drive_sync
+from hookline.lifecycle.step import Fire, Firing, Step, drive, drive_sync, shielded
 from hookline.outcome import Decision
 
 
@@ -88,14 +88,14 @@ class Phase(ABC):
             await drive(self._enter(), self._scope.firing)
         except BaseException as error:
             if self._has_begun:
-                await drive(self._leave(error), self._scope.firing, is_shielded=True)
+                await drive(shielded(self._leave(error)), self._scope.firing)
             raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await drive(self._leave(error), self._scope.firing, is_shielded=True)
+        await drive(shielded(self._leave(error)), self._scope.firing)
 
     def __enter__(self) -> Self:
         try:

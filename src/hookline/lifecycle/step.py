@@ -40,10 +40,15 @@ class Firing(Protocol):
 
 
 class Fire(Struct, frozen=True):
-    """Fire the event that `build` makes, which is built only if somebody listens."""
+    """
+    Fire the event that `build` makes, which is built only if somebody listens.
+
+    A shielded one is fired to its end though the host is cancelled meanwhile.
+    """
 
     name: str
     build: Callable[[], Event]
+    is_shielded: bool = False
 
 
 class DrainTurn(Struct, frozen=True, kw_only=True):
@@ -72,12 +77,8 @@ Step = Generator[Command, Any, T]
 """A piece of a lifecycle: yields commands, is sent their results, returns a T."""
 
 
-async def drive(step: Step[T], firing: Firing, *, is_shielded: bool = False) -> T:
-    """
-    Do what a step asks for, awaiting; what goes wrong is raised inside the step.
-
-    With `is_shielded` events are fired to their end though the host is cancelled; waiting is not prolonged.
-    """
+def shielded(step: Step[T]) -> Step[T]:
+    """The step with all its events shielded; what it waits for is not prolonged."""
     result: Any = None
     error: BaseException | None = None
     while True:
@@ -88,7 +89,24 @@ async def drive(step: Step[T], firing: Firing, *, is_shielded: bool = False) -> 
             return value
         result, error = None, None
         try:
-            if is_shielded and isinstance(command, Fire):
+            result = yield Fire(command.name, command.build, True) if isinstance(command, Fire) else command
+        except BaseException as raised:
+            error = raised
+
+
+async def drive(step: Step[T], firing: Firing) -> T:
+    """Do what a step asks for, awaiting; what goes wrong is raised inside the step."""
+    result: Any = None
+    error: BaseException | None = None
+    while True:
+        try:
+            command = step.send(result) if error is None else step.throw(error)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+        result, error = None, None
+        try:
+            if isinstance(command, Fire) and command.is_shielded:
                 result = await shield(_do(command, firing))
             else:
                 result = await _do(command, firing)

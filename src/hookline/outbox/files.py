@@ -108,6 +108,7 @@ class FileOutbox:
 
     def list(self, state: JobState) -> Iterator[Job]:
         """The jobs in a state, in the order of their ids; torn and foreign files are set aside."""
+        self._sweep(state)
         for name in self._names(state):
             job = self._read(state, name.removesuffix(".json"), sets_aside=state == "pending")
             if job is not None:
@@ -145,15 +146,16 @@ class FileOutbox:
         return {state: sum(1 for _ in self._names(state)) for state in STATES}
 
     def sweep(self) -> None:
-        """Remove what crashed writers left: temporary files, and pending ones of jobs that are finished."""
+        """Remove the temporary files that crashed writers left; listing a state does so for that state."""
         for state in STATES:
-            with contextlib.suppress(OSError):
-                for entry in os.scandir(self._root / state):
-                    if (
-                        entry.name.startswith(".")
-                        and utc_now().timestamp() - entry.stat().st_mtime > _STALE_TEMPORARY_S
-                    ):
-                        _remove(Path(entry.path))
+            self._sweep(state)
+
+    def _sweep(self, state: JobState) -> None:
+        oldest = utc_now().timestamp() - _STALE_TEMPORARY_S
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self._root / state):
+                if entry.name.startswith(".") and entry.stat().st_mtime < oldest:
+                    _remove(Path(entry.path))
 
     def _make_ready(self) -> None:
         if self._is_ready:

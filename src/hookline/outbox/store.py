@@ -65,8 +65,5 @@ class OutboxStore(Protocol):
     def purge(self, state: JobState, before: datetime) -> int:
         """Remove the finished jobs of a state that ended before a time; returns how many."""
 
-    def sweep(self) -> None:
-        """Remove what crashed writers left behind."""
-
     def count(self) -> Mapping[JobState, int]:
         """How many jobs are in each state."""

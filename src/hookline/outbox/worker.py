@@ -30,8 +30,8 @@ logger = logging.getLogger("hookline")
 Attempt = Callable[[Hook, Claim], Awaitable[Run]]
 """Runs a claimed job's hook once."""
 
-RunJob = Callable[[Hook, Job], Awaitable[Run | None]]
-"""Runs a pending job of a hook; the run says when another process has the right to it."""
+RunJob = Callable[[Hook, Job], Awaitable[object]]
+"""Runs a pending job of a hook."""
 
 _SOONEST_LOOK_S = 0.2
 _LATEST_LOOK_S = 5.0
@@ -84,7 +84,9 @@ class JobWorker:
         if reason is not None:  # the job waits until the hook may run again
             return Run(hook=hook, id=job_id, status="skipped", reason=reason, notes=(f"skipped: {reason}",))
         claim = await self.claim(job_id)
-        return skip_held(hook, job_id) if claim is None else await self.run_claimed(hook, claim)
+        if claim is None:
+            return Run(hook=hook, id=job_id, status="skipped", reason=_SKIPPED_ELSEWHERE)
+        return await self.run_claimed(hook, claim)
 
     async def recover(self, run: RunJob) -> float | None:
         """
@@ -112,9 +114,7 @@ class JobWorker:
                 task.cancel()
         return min(waits, default=None)
 
-    async def _recover_one(
-        self, job: Job, run: Callable[[Hook, Job], Awaitable[Run | None]], waits: list[float]
-    ) -> None:
+    async def _recover_one(self, job: Job, run: RunJob, waits: list[float]) -> None:
         try:
             wait_s = await self._look_at(job)
             if wait_s is None:
@@ -122,12 +122,25 @@ class JobWorker:
             if wait_s > 0:
                 waits.append(wait_s)
                 return
-            ended = await run(self._hooks[_key_of_job(job)], job)
-            if ended is not None and is_held_elsewhere(ended):
+            if not await self._is_free(job.id):
                 waits.append(self._look_again_s)
+                return
+            await run(self._hooks[_key_of_job(job)], job)
         except Exception as error:  # boundary: one job must not keep the others from being delivered
             logger.warning("the durable run %s of hook %r was left pending: %s", job.id, job.hook_id, error)
             waits.append(_AFTER_MISTAKE_S)
+
+    async def _is_free(self, job_id: str) -> bool:
+        """Whether nobody else holds a pending job now."""
+        claim = await self.claim(job_id)
+        if claim is None:
+            return await self._off_loop(self._is_over, job_id)
+        self._store.release(claim)
+        return True
+
+    def _is_over(self, job_id: str) -> bool:
+        job = self._store.get(job_id)
+        return job is None or job.state != "pending"
 
     @property
     def _look_again_s(self) -> float:
@@ -136,7 +149,6 @@ class JobWorker:
 
     async def tidy(self) -> None:
         """Remove jobs that ended long ago, and what crashed writers left."""
-        await self._off_loop(self._store.sweep)
         for state, days in self._keep_days().items():
             await self._off_loop(self._store.purge, state, utc_now() - timedelta(days=days))
 
@@ -220,16 +232,6 @@ class JobWorker:
         except RuntimeError:  # the interpreter is about to exit and takes no more work for threads
             return function(*arguments)
         return await future
-
-
-def skip_held(hook: Hook, job_id: str) -> Run:
-    """The run of a job that another process has the right to run."""
-    return Run(hook=hook, id=job_id, status="skipped", reason=_SKIPPED_ELSEWHERE)
-
-
-def is_held_elsewhere(run: Run) -> bool:
-    """Whether a run did not happen because another process has the right to it."""
-    return run.status == "skipped" and run.reason == _SKIPPED_ELSEWHERE
 
 
 def key_of(hook: Hook) -> HookKey:

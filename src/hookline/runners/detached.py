@@ -91,7 +91,9 @@ class DetachedLauncher:
     def _write_files(self, run_id: str, data: bytes) -> CallFiles:
         make_private_folder(self._folders.calls)
         make_private_folder(self._folders.outputs)
-        files = CallFiles(payload=self._folders.calls / f"{run_id}.json", reply=self._folders.calls / f"{run_id}.reply")
+        # A name of its own for each attempt: an earlier one may have been killed before it could clean up.
+        name = f"{run_id}-{os.urandom(4).hex()}"
+        files = CallFiles(payload=self._folders.calls / f"{name}.json", reply=self._folders.calls / f"{name}.reply")
         try:
             write_private(files.payload, data)
             write_private(files.reply, b"")
