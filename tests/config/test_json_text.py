@@ -174,8 +174,9 @@ def test_a_key_written_with_an_escape_is_the_same_key():
     assert [defect.code for defect in parse('{"a": 1, "\\u0061": 2}').defects] == ["duplicate-key"]
 
 
-def test_half_a_character_is_kept():
-    assert parse('["\\ud800"]').data == ["\ud800"]
+def test_half_a_character_is_a_defect():
+    (defect,) = parse('["\\ud800"]').defects
+    assert (defect.code, defect.path, defect.position) == ("bad-scalar", (0,), (1, 2))
 
 
 def test_nesting_as_deep_as_a_hooks_file_could_need_is_read():

@@ -205,6 +205,8 @@ SHOWN_ELSEWHERE = {
     "id-collision": test_layers.test_an_id_in_two_layers_is_a_warning_and_both_hooks_load,
     "untrusted": test_layers.test_a_project_that_is_not_trusted_is_one_notice,
     "untrustable": test_layers.test_a_project_that_cannot_be_covered_is_an_error_and_is_not_loaded,
+    "more-problems": test_layers.test_many_bad_entries_are_reported_in_time_that_grows_with_their_number,
+    "too-many-hooks": test_layers.test_more_hooks_than_can_be_looked_at_are_one_problem,
     "trust-changed": test_layers.test_a_project_that_has_changed_is_a_warning_and_keeps_its_guards_closed,
 }
 REPORTERS = {"add", "warn", "_problem", "_add_defect"}

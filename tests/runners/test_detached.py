@@ -355,9 +355,8 @@ async def test_a_job_whose_supervisor_was_killed_is_started_again_with_its_id_an
     bench: Bench,
 ) -> None:
     """B65: it is not started while the hook runs on, and then once more."""
-    text = (
-        f'cat > "payload$HOOKLINE_JOB_ATTEMPT"; echo "$HOOKLINE_JOB_ID $HOOKLINE_JOB_ATTEMPT" >> attempts; {UNTIL_GO}'
-    )
+    note = 'cat > "$HOOKLINE_JOB_ID.$HOOKLINE_JOB_ATTEMPT"; echo "$HOOKLINE_JOB_ID $HOOKLINE_JOB_ATTEMPT" >> attempts'
+    text = f"{note}; {UNTIL_GO}"
     engine = bench.open(write_hooks(detached_hook(text, delivery="durable")))
     run = await launch(bench, engine)
     hook, supervisor = await read_pids(bench)
@@ -373,7 +372,7 @@ async def test_a_job_whose_supervisor_was_killed_is_started_again_with_its_id_an
     await until_emptied(bench)
     assert (get(bench, run).state, get(bench, run).starts, get(bench, run).error) == ("done", 2, None)
     assert [line for line in bench.read("attempts").splitlines() if run.id in line] == [f"{run.id} 1", f"{run.id} 2"]
-    assert bench.read("payload1") == bench.read("payload2")
+    assert bench.read(f"{run.id}.1") == bench.read(f"{run.id}.2")
 
 
 async def test_a_living_engine_starts_a_job_again_whose_supervisor_was_killed(bench: Bench) -> None:

@@ -65,7 +65,7 @@ def _show(layers: Layers, hooks: list[tuple[Hook, bool, str]]) -> None:
     elif not layers.files:
         say("no hooks file was found; hookline init writes one")
     for closure in layers.closures:
-        say(paint(f"closed: {closure.reason}", "red"), to_stderr=True)
+        say(paint(f"closed: {closure.event}: {closure.reason}", "red"), to_stderr=True)
     for problem in layers.problems:
         for line in show_problem(problem):
             say(line, to_stderr=True)

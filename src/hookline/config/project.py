@@ -59,9 +59,8 @@ def judge_project(
     if trust == "none":
         return _leave_alone(files, "this agent loads none", cure="trust is set to none; recorded is the default")
     record = store.get(project) if trust == "recorded" else None
-    if record is None and trust == "recorded":  # new: nothing to compare with
-        cure = "look at them with hookline list, then trust them with hookline trust"
-        return _leave_alone(files, "they are code that came with the project", cure=cure)
+    if not files and record is None:
+        return ProjectVerdict(is_counted=False)
     try:
         snapshot = take_snapshot(project, project_folders(project, dialects), project_hooks(files))
     except (UncoverableError, OSError) as error:

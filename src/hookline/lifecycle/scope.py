@@ -68,7 +68,7 @@ class Phase(ABC):
     A part of an agent's life with a beginning and an end, as a context manager of both kinds.
 
     Whatever happens inside, `_leave` runs once and is told about it, also when the beginning was cut short after
-    `_has_begun` was set. What it fires is fired even if the host is cancelled meanwhile.
+    `_has_begun` was set.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -83,19 +83,23 @@ class Phase(ABC):
     def _leave(self, error: BaseException | None) -> Step[None]:
         """Announce the end; `error` is what ended it, None for a normal end."""
 
+    def _end(self, error: BaseException | None) -> Step[None]:
+        """Announce the end; after an interruption it is announced to the end, though the host goes on cancelling."""
+        return shielded(self._leave(error)) if is_interruption(error) else self._leave(error)
+
     async def __aenter__(self) -> Self:
         try:
             await drive(self._enter(), self._scope.firing)
         except BaseException as error:
             if self._has_begun:
-                await drive(shielded(self._leave(error)), self._scope.firing)
+                await drive(self._end(error), self._scope.firing)
             raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await drive(shielded(self._leave(error)), self._scope.firing)
+        await drive(self._end(error), self._scope.firing)
 
     def __enter__(self) -> Self:
         try:

@@ -20,7 +20,7 @@ from hookline.events import (
 )
 from hookline.lifecycle.errors import ToolCallDeniedError
 from hookline.lifecycle.scope import Asked, Phase, Scope, is_interruption, refuse
-from hookline.lifecycle.step import Call, Step, shielded
+from hookline.lifecycle.step import Call, Step
 from hookline.outcome import Decision
 
 Approve = Callable[[Tool], bool | Tool | Awaitable[bool | Tool]]
@@ -151,12 +151,12 @@ def run_tool_call(call: ToolCall, run: Callable[[Tool], Any]) -> Step[ToolResult
         returned = yield Call(run, (call.tool,))
         call.finish(_read_result(returned))
     except Exception as error:  # boundary: the tool is the host's, its failure is for the model
-        yield from shielded(call._leave(error))
+        yield from call._end(error)
     except BaseException as error:
-        yield from shielded(call._leave(error))
+        yield from call._end(error)
         raise
     else:
-        yield from shielded(call._leave(None))
+        yield from call._end(None)
     assert call.result is not None
     return call.result
 
