@@ -91,7 +91,7 @@ def _add_tool(event: str, payload: dict[str, Any], options: dict[str, Any]) -> N
         tool["kind"] = options["tool_kind"]
     args = tool.get("args") or {}
     if not isinstance(args, dict):
-        raise PayloadError(f"--arg adds to the payload's tool.args, which is {type(args).__name__} and no object")
+        raise PayloadError(f"the payload of {event} does not fit: tool.args is {type(args).__name__} and no object")
     tool["args"] = {**args, **dict(_parse_arg(text) for text in options["tool_args"])}
     payload["tool"] = tool
 
@@ -119,7 +119,7 @@ def _add_text(event: str, payload: dict[str, Any], text: str) -> None:
     elif "result" in fields:
         result = payload.get("result") or {}
         if not isinstance(result, dict):
-            raise PayloadError(f"--text adds to the payload's result, which is {type(result).__name__} and no object")
+            raise PayloadError(f"the payload of {event} does not fit: result is {type(result).__name__} and no object")
         payload["result"] = {**result, "text": text}
     else:
         raise PayloadError(f"--text means nothing on {event}")
