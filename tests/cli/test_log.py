@@ -65,7 +65,7 @@ def test_a_run_is_a_line_with_when_what_and_how_it_ended(bench: Bench) -> None:
     write_log(bench, record(at=at, hook="lint", event="after_tool_call", **failure))
     done = run_hookline(bench, "log")
     assert (done.returncode, done.stderr) == (0, "")
-    expected = "2026-02-03 04:05:06Z after_tool_call user lint failed 12 ms exit code 3, oh no"
+    expected = "2026-02-03 04:05:06 after_tool_call user lint failed 12 ms exit code 3, oh no"
     assert " ".join(done.stdout.split()) == expected
 
 

@@ -72,7 +72,7 @@ def _cells(record: dict[str, Any]) -> tuple[str, ...]:
     took = record.get("duration_ms")
     status = _text(record, "status")
     return (
-        f"{_text(record, 'at')[:19].replace('T', ' ')}Z",
+        _text(record, "at")[:19].replace("T", " "),
         _text(record, "event"),
         _text(record, "layer"),
         paint(_text(record, "hook"), "cyan"),
