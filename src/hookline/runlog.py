@@ -93,11 +93,11 @@ def make_record(run: Run, event: Event, *, payloads: LogPayloads) -> dict[str, A
     is_clean = payloads != "full"
     if run.notes:
         record["notes"] = list(run.notes)
-    if payloads != "none":
-        record["payload"] = _Cutter(redacts=is_clean).cut(_fields_of(event))
     for key, text in (("stdout", run.stdout), ("stderr", run.stderr)):
         kept = text[-_TAIL - _MARGIN :]
         record[key] = (redact_text(kept) if is_clean else kept)[-_TAIL:]
+    if payloads != "none":
+        record["payload"] = _Cutter(redacts=is_clean).cut(_fields_of(event))
     if is_clean:
         for key in ("error", "reason", "notes"):
             if key in record:
