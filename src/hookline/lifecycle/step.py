@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
 
@@ -77,58 +77,71 @@ Step = Generator[Command, Any, T]
 """A piece of a lifecycle: yields commands, is sent their results, returns a T."""
 
 
+class _Progress(Generic[T]):
+    """How far a step has come: its next command, what became of it, and in the end the step's value."""
+
+    def __init__(self, step: Step[T]) -> None:
+        self._step = step
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self.value: Any = None
+
+    def next(self) -> Command | None:
+        """The next command, None when the step is over."""
+        result, error = self._result, self._error
+        self._result = self._error = None
+        try:
+            return self._step.send(result) if error is None else self._step.throw(error)
+        except StopIteration as stop:
+            self.value = stop.value
+            return None
+
+    def take(self, result: Any) -> None:
+        """Hand in the result of the command."""
+        self._result = result
+
+    def fail(self, error: BaseException) -> None:
+        """Hand in what went wrong with the command; it is raised inside the step."""
+        self._error = error
+
+
 def shielded(step: Step[T]) -> Step[T]:
     """The step with all its events shielded; what it waits for is not prolonged."""
-    result: Any = None
-    error: BaseException | None = None
-    while True:
+    progress = _Progress(step)
+    while (command := progress.next()) is not None:
         try:
-            command = step.send(result) if error is None else step.throw(error)
-        except StopIteration as stop:
-            value: T = stop.value
-            return value
-        result, error = None, None
-        try:
-            result = yield Fire(command.name, command.build, True) if isinstance(command, Fire) else command
-        except BaseException as raised:
-            error = raised
+            progress.take((yield Fire(command.name, command.build, True) if isinstance(command, Fire) else command))
+        except BaseException as error:
+            progress.fail(error)
+    value: T = progress.value
+    return value
 
 
 async def drive(step: Step[T], firing: Firing) -> T:
     """Do what a step asks for, awaiting; what goes wrong is raised inside the step."""
-    result: Any = None
-    error: BaseException | None = None
-    while True:
-        try:
-            command = step.send(result) if error is None else step.throw(error)
-        except StopIteration as stop:
-            value: T = stop.value
-            return value
-        result, error = None, None
+    progress = _Progress(step)
+    while (command := progress.next()) is not None:
         try:
             if isinstance(command, Fire) and command.is_shielded:
-                result = await shield(_do(command, firing))
+                progress.take(await shield(_do(command, firing)))
             else:
-                result = await _do(command, firing)
-        except BaseException as raised:
-            error = raised
+                progress.take(await _do(command, firing))
+        except BaseException as error:
+            progress.fail(error)
+    value: T = progress.value
+    return value
 
 
 def drive_sync(step: Step[T], firing: Firing) -> T:
     """Do what a step asks for, without an event loop."""
-    result: Any = None
-    error: BaseException | None = None
-    while True:
+    progress = _Progress(step)
+    while (command := progress.next()) is not None:
         try:
-            command = step.send(result) if error is None else step.throw(error)
-        except StopIteration as stop:
-            value: T = stop.value
-            return value
-        result, error = None, None
-        try:
-            result = _do_sync(command, firing)
-        except BaseException as raised:
-            error = raised
+            progress.take(_do_sync(command, firing))
+        except BaseException as error:
+            progress.fail(error)
+    value: T = progress.value
+    return value
 
 
 async def _do(command: Command, firing: Firing) -> Any:
