@@ -322,7 +322,7 @@ CALL = ("before_tool_call", "--tool", "bash", "--kind", "shell", "--profile", "C
         (on(args={"command": {"equals": "ls"}}), ["'command'", "equal", "'ls'", "'ls -la'"]),
         (on(args={"command": {"contains": "rm"}}), ["'command'", "contain", "'rm'", "'ls -la'"]),
         (on(args={"command": {"regex": "^rm"}}), ["'command'", "match", "'^rm'", "'ls -la'"]),
-        (on(args={"command": {"regex": "(a+)+$"}}), ["'command'", "match", "'(a+)+$'", "'ls -la'"]),
+        (on(args={"command": {"regex": "(b+)+$"}}), ["'command'", "match", "'(b+)+$'", "'ls -la'"]),
         (on(args={"command": {"regex": "(?=.*rm)"}}), ["'command'", "match", "'(?=.*rm)'", "'ls -la'"]),
     ],
     ids=lambda value: json.dumps(value.get("match", "off")) if isinstance(value, dict) else "",
