@@ -23,10 +23,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="hookline-bench-") as root:
         for result in _measure_all(Path(root), is_short=is_short):
             mark = "met" if result.is_met else "missed"
+            ratio = f"{result.ratio:7.2f}x" if result.floor_s else f"{'-':>8}"
+            floor = f"{result.floor_name}: {show_time(result.floor_s)}" if result.floor_s else ""
             print(
-                f"{result.name:48} {show_time(result.value_s):>9} {result.ratio:7.2f}x {result.goal:>7} {mark:6} "
-                f"{result.floor_name}: {show_time(result.floor_s)}",
-                flush=True,
+                f"{result.name:48} {show_time(result.value_s):>9} {ratio} {result.goal:>7} {mark:6} {floor}", flush=True
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import statistics
 import time
 from collections.abc import Awaitable, Callable
@@ -74,7 +75,7 @@ def compare(name: str, floor_name: str, times: tuple[float, float], *, goal: flo
         floor_name=floor_name,
         value_s=value,
         floor_s=floor,
-        goal=f"{goal:g} x",
+        goal="-" if math.isinf(goal) else f"{goal:g} x",
         is_met=value / floor <= goal,
     )
 

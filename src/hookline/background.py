@@ -317,8 +317,11 @@ class Background:
             with self._lock:
                 futures = [future for _, future in self._endings.values()]
             if not futures:
-                return
+                break
             await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
+        # What is left: events fired from synchronous code, which end under their rules, and writes on other threads.
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(others)
 
     def _cancel_loose(self, *, with_grace: bool) -> None:
         with self._lock:
