@@ -141,7 +141,7 @@ class Deliveries:
             await self._worker.tidy()
             wait_s: float | None = None
             while self._looks_again or wait_s is not None:
-                await asyncio.sleep(max(wait_s or 0.0, _SOONEST_RESCAN_S) if wait_s is not None else 0)
+                await asyncio.sleep(0 if wait_s is None else max(wait_s, _SOONEST_RESCAN_S))
                 self._looks_again = False
                 wait_s = await self._worker.recover(self._run_recovered)
         except Exception as error:  # boundary: a store that cannot be read must not fail in silence

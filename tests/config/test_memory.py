@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,18 +26,6 @@ BROKEN = "hooks:\n\t- id: g\n"
 @pytest.fixture
 def memory(bench: Bench) -> GuardMemory:
     return GuardMemory(bench.home)
-
-
-@pytest.fixture
-def log_lines() -> Iterator[list[str]]:
-    """What Hookline logs from here on, warnings and worse."""
-    lines: list[str] = []
-    handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger("hookline")
-    logger.addHandler(handler)
-    yield lines
-    logger.removeHandler(handler)
 
 
 def memory_file(bench: Bench) -> Path:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +34,6 @@ def run_cli(bench: Bench, *arguments: str, **environment: str) -> subprocess.Com
         text=True,
         check=False,
     )
-
-
-@pytest.fixture
-def log_lines() -> Iterator[list[str]]:
-    """What Hookline logs from here on, warnings and worse."""
-    lines: list[str] = []
-    handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger("hookline")
-    logger.addHandler(handler)
-    yield lines
-    logger.removeHandler(handler)
 
 
 # B28

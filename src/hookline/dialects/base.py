@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec import Struct, field
@@ -87,8 +86,3 @@ class Dialect(Protocol):
 
     def decode_exit(self, exit_code: int, stderr: str, hook: Hook) -> Answer | Failure:
         """What a hook that ended with a code other than 0 says."""
-
-
-def home_of(dialect: Dialect, user_home: Path) -> Path:
-    """The default home of a dialect below a user's home folder."""
-    return user_home / dialect.folder
