@@ -191,7 +191,7 @@ async def test_killing_ends_a_child_and_its_descendants_at_once(
     child = start(command.sh("setsid sh deaf & sh -c 'trap \"\" TERM; exec sleep 300'", kill_grace_s=60), adopted)
     stray = await wait_for_pid(tmp_path / "pid")
     kill_child(child)
-    assert find_in_session(child.pid) == []
+    await wait_until(lambda: find_in_session(child.pid) == [], "its session was killed", within_s=5)
     await wait_until(lambda: not is_running(stray), "the stray was killed", within_s=5)
 
 

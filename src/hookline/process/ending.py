@@ -22,7 +22,7 @@ async def end_child(child: Child) -> Status:
     End a child with all its descendants, those that left its group included.
 
     Sends SIGTERM, waits for at most the command's kill grace until nothing of it runs, then sends SIGKILL.
-    Returns how the child itself ended.
+    Returns how the child itself ended, once nothing of it runs any more.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + child.command.kill_grace_s
@@ -36,7 +36,8 @@ async def end_child(child: Child) -> Status:
     child.signal_group(KILL)
     _signal(known, KILL)
     killed_by = loop.time() + _AFTER_KILL_S
-    while not child.has_exited and loop.time() < killed_by:
+    # A signal that was sent has not taken effect yet.
+    while loop.time() < killed_by and (not child.has_exited or any(map(_is_running, known.values()))):
         await asyncio.sleep(_POLL_S / 4)
     if not child.has_exited:  # pragma: no cover - a process the kernel cannot end, such as one in a dead mount
         child.close()
@@ -58,6 +59,15 @@ def _signal(processes: Mapping[int, psutil.Process], number: int) -> None:
     for process in processes.values():
         with contextlib.suppress(psutil.Error):
             process.send_signal(number)
+
+
+def _is_running(process: psutil.Process) -> bool:
+    import psutil  # noqa: PLC0415 - needed only when something has to be ended
+
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
 
 
 def _find_descendants(child: Child, known: Mapping[int, psutil.Process]) -> dict[int, psutil.Process]:
