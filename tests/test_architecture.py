@@ -37,6 +37,7 @@ LEVELS = {
     "dialects": EDGES,
     "process": EDGES,
     "runners": EDGES,
+    "handlers": EDGES,
     "matcher": EDGES,
     "payload": EDGES,
     "outbox": EDGES,
@@ -56,7 +57,11 @@ LEVELS = {
     "__main__": HOSTS,
 }
 # Which other edges an edge may use.
-EDGE_FRIENDS = {"runners": {"dialects", "process"}, "config": {"dialects"}}
+EDGE_FRIENDS = {
+    "runners": {"dialects", "process", "handlers"},
+    "config": {"dialects"},
+    "handlers": {"process"},
+}
 # Edges that know nothing of Hookline and that every other edge may use.
 COMMON_EDGES = {"private"}
 # Edges that keep records; beside words they may use the rule that takes secrets out of them.
