@@ -22,6 +22,8 @@ WORDS, RULES, EDGES, DISPATCH, ENGINE, LIFECYCLE, HOSTS = range(7)
 LEVELS = {
     "errors": WORDS,
     "problem": WORDS,
+    "fields": WORDS,
+    "edit_rule": WORDS,
     "events": WORDS,
     "hook": WORDS,
     "outcome": WORDS,

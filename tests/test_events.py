@@ -8,7 +8,8 @@ from typing import get_args
 import pytest
 
 from hookline.errors import HooklineError, UnknownEventError
-from hookline.events import EVENT_NAMES, EVENT_TYPES, Event, EventType, Fields, SessionStart, get_event_type
+from hookline.events import EVENT_NAMES, EVENT_TYPES, Event, EventType, Fields, get_event_type
+from hookline.fields import SessionStart
 from support import make_event, make_prompt_event, make_result_event
 
 NATIVE_EVENTS = {

@@ -13,7 +13,8 @@ import pytest
 
 from hookline import EVENT_TYPES, Agent, Answer, Decision, Edit, Event, Failure, PayloadError, Session, Tool
 from hookline.errors import UnknownEventError
-from hookline.events import EVENT_NAMES, ToolResult
+from hookline.events import EVENT_NAMES
+from hookline.fields import ToolResult
 from hookline.hook import Match, Settings
 from hookline.runners.base import Payload
 from hookline.testing import FakeRunner, HooklineProject, RecordingEngine, make_engine, make_event, make_hook

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from hookline.events import (
+from hookline.events import Event, Fields
+from hookline.fields import (
     AfterToolCall,
     AfterTurn,
     Agent,
@@ -13,8 +14,6 @@ from hookline.events import (
     ApprovalResolved,
     BeforeToolCall,
     BeforeTurn,
-    Event,
-    Fields,
     PreCompact,
     SessionEnd,
     SessionRestored,

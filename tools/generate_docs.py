@@ -18,7 +18,8 @@ from msgspec.structs import FieldInfo, fields
 
 from hookline.dialects.native import NATIVE
 from hookline.dialects.wire import encode_record
-from hookline.events import EVENT_TYPES, Agent, BeforeToolCall, Event, EventType, SubAgent, Tool, ToolResult
+from hookline.events import EVENT_TYPES, Event, EventType
+from hookline.fields import Agent, BeforeToolCall, SubAgent, Tool, ToolResult
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

@@ -21,30 +21,51 @@ if TYPE_CHECKING:
     from hookline.errors import PayloadError as PayloadError
     from hookline.errors import UnknownEventError as UnknownEventError
     from hookline.events import EVENT_TYPES as EVENT_TYPES
-    from hookline.events import AfterToolCall as AfterToolCall
-    from hookline.events import AfterTurn as AfterTurn
-    from hookline.events import Agent as Agent
-    from hookline.events import ApprovalRequested as ApprovalRequested
-    from hookline.events import ApprovalResolved as ApprovalResolved
-    from hookline.events import BeforeToolCall as BeforeToolCall
-    from hookline.events import BeforeTurn as BeforeTurn
     from hookline.events import Event as Event
     from hookline.events import EventType as EventType
     from hookline.events import Fields as Fields
-    from hookline.events import PreCompact as PreCompact
-    from hookline.events import SessionEnd as SessionEnd
-    from hookline.events import SessionRestored as SessionRestored
-    from hookline.events import SessionStart as SessionStart
-    from hookline.events import SubAgent as SubAgent
-    from hookline.events import SubAgentEnd as SubAgentEnd
-    from hookline.events import SubAgentStart as SubAgentStart
-    from hookline.events import Tool as Tool
-    from hookline.events import ToolError as ToolError
-    from hookline.events import ToolResult as ToolResult
-    from hookline.events import UserInterrupt as UserInterrupt
-    from hookline.events import UserPromptSubmit as UserPromptSubmit
-    from hookline.events import WorkflowRunEnd as WorkflowRunEnd
-    from hookline.events import WorkflowRunStart as WorkflowRunStart
+    from hookline.fields import AfterToolCall as AfterToolCall
+    from hookline.fields import AfterTurn as AfterTurn
+    from hookline.fields import Agent as Agent
+    from hookline.fields import ApprovalRequested as ApprovalRequested
+    from hookline.fields import ApprovalResolved as ApprovalResolved
+    from hookline.fields import AutoCompactionEnd as AutoCompactionEnd
+    from hookline.fields import AutoCompactionStart as AutoCompactionStart
+    from hookline.fields import AutoRetryEnd as AutoRetryEnd
+    from hookline.fields import AutoRetryStart as AutoRetryStart
+    from hookline.fields import BeforeAgentStart as BeforeAgentStart
+    from hookline.fields import BeforeCompact as BeforeCompact
+    from hookline.fields import BeforeModelCall as BeforeModelCall
+    from hookline.fields import BeforeToolCall as BeforeToolCall
+    from hookline.fields import BeforeTurn as BeforeTurn
+    from hookline.fields import Compacting as Compacting
+    from hookline.fields import HookFailed as HookFailed
+    from hookline.fields import ModelStepEnd as ModelStepEnd
+    from hookline.fields import ModelStepStart as ModelStepStart
+    from hookline.fields import PermissionRequest as PermissionRequest
+    from hookline.fields import PostCompact as PostCompact
+    from hookline.fields import PreCompact as PreCompact
+    from hookline.fields import SessionBeforeBranch as SessionBeforeBranch
+    from hookline.fields import SessionBeforeSwitch as SessionBeforeSwitch
+    from hookline.fields import SessionBeforeTree as SessionBeforeTree
+    from hookline.fields import SessionBranch as SessionBranch
+    from hookline.fields import SessionEnd as SessionEnd
+    from hookline.fields import SessionRestored as SessionRestored
+    from hookline.fields import SessionStart as SessionStart
+    from hookline.fields import SessionSwitch as SessionSwitch
+    from hookline.fields import SessionTree as SessionTree
+    from hookline.fields import SubAgent as SubAgent
+    from hookline.fields import SubAgentEnd as SubAgentEnd
+    from hookline.fields import SubAgentStart as SubAgentStart
+    from hookline.fields import TodoReminder as TodoReminder
+    from hookline.fields import Tool as Tool
+    from hookline.fields import ToolError as ToolError
+    from hookline.fields import ToolResult as ToolResult
+    from hookline.fields import TtsrTriggered as TtsrTriggered
+    from hookline.fields import UserInterrupt as UserInterrupt
+    from hookline.fields import UserPromptSubmit as UserPromptSubmit
+    from hookline.fields import WorkflowRunEnd as WorkflowRunEnd
+    from hookline.fields import WorkflowRunStart as WorkflowRunStart
     from hookline.hook import Hook as Hook
     from hookline.hook import Settings as Settings
     from hookline.lifecycle import PromptBlockedError as PromptBlockedError
@@ -62,28 +83,46 @@ if TYPE_CHECKING:
 _HOMES = {
     "engine": ("Engine",),
     "errors": ("ConfigError", "HooklineError", "PayloadError", "UnknownEventError"),
-    "events": (
+    "events": ("EVENT_TYPES", "Event", "EventType", "Fields"),
+    "fields": (
         "AfterToolCall",
         "AfterTurn",
         "Agent",
         "ApprovalRequested",
         "ApprovalResolved",
+        "AutoCompactionEnd",
+        "AutoCompactionStart",
+        "AutoRetryEnd",
+        "AutoRetryStart",
+        "BeforeAgentStart",
+        "BeforeCompact",
+        "BeforeModelCall",
         "BeforeToolCall",
         "BeforeTurn",
-        "EVENT_TYPES",
-        "Event",
-        "EventType",
-        "Fields",
+        "Compacting",
+        "HookFailed",
+        "ModelStepEnd",
+        "ModelStepStart",
+        "PermissionRequest",
+        "PostCompact",
         "PreCompact",
+        "SessionBeforeBranch",
+        "SessionBeforeSwitch",
+        "SessionBeforeTree",
+        "SessionBranch",
         "SessionEnd",
         "SessionRestored",
         "SessionStart",
+        "SessionSwitch",
+        "SessionTree",
         "SubAgent",
         "SubAgentEnd",
         "SubAgentStart",
+        "TodoReminder",
         "Tool",
         "ToolError",
         "ToolResult",
+        "TtsrTriggered",
         "UserInterrupt",
         "UserPromptSubmit",
         "WorkflowRunEnd",

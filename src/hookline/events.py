@@ -1,8 +1,8 @@
 """
-The events of an agent's life: one table, one row an event, and the record that an occurrence carries.
+The events of an agent's life: one table, one row an event, and one occurrence of an event.
 
 Everything else that knows events (the command line, the docs page, validation of hook files, the dialects)
-reads it from `EVENT_TYPES`. Adding an event is adding a record and a row.
+reads it from `EVENT_TYPES`. Adding an event is adding a record to `hookline.fields` and a row here.
 """
 
 from __future__ import annotations
@@ -10,211 +10,100 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct, field
 
+from hookline.edit_rule import APPEND, LATEST, RESULT, EditRule
 from hookline.errors import UnknownEventError
+from hookline.fields import (
+    AfterToolCall,
+    AfterTurn,
+    Agent,
+    ApprovalRequested,
+    ApprovalResolved,
+    AutoCompactionEnd,
+    AutoCompactionStart,
+    AutoRetryEnd,
+    AutoRetryStart,
+    BeforeAgentStart,
+    BeforeCompact,
+    BeforeModelCall,
+    BeforeToolCall,
+    BeforeTurn,
+    Compacting,
+    HookFailed,
+    ModelStepEnd,
+    ModelStepStart,
+    PermissionRequest,
+    PostCompact,
+    PreCompact,
+    SessionBeforeBranch,
+    SessionBeforeSwitch,
+    SessionBeforeTree,
+    SessionBranch,
+    SessionEnd,
+    SessionRestored,
+    SessionStart,
+    SessionSwitch,
+    SessionTree,
+    SubAgentEnd,
+    SubAgentStart,
+    TodoReminder,
+    Tool,
+    ToolError,
+    TtsrTriggered,
+    UserInterrupt,
+    UserPromptSubmit,
+    WorkflowRunEnd,
+    WorkflowRunStart,
+)
 
 Scope = Literal["turn", "session", "none"]
-Operation = Literal["merge", "replace", "append", "clear"]
-
-
-class Agent(Struct, frozen=True, kw_only=True):
-    """Which agent an event is about; `depth` is 0 for the main agent and rises by one a sub-agent."""
-
-    id: str = "main"
-    name: str = ""
-    parent_id: str | None = None
-    depth: int = 0
-
-
-MAIN_AGENT = Agent()
-
-
-class Tool(Struct, frozen=True, kw_only=True):
-    """A tool call: the tool, what kind of tool it is, the call's id and its arguments."""
-
-    name: str
-    kind: str = ""
-    call_id: str = ""
-    args: Mapping[str, Any] = field(default_factory=dict)
-
-
-class ToolResult(Struct, frozen=True, kw_only=True):
-    """
-    What became of a tool call.
-
-    `error` is true when the call raised; `failed` also when it returned a failure or was rejected.
-    `rejection_source` and `hook_denied` are there only when the call was rejected.
-    """
-
-    text: str = ""
-    duration_ms: float = 0
-    error: bool = False
-    failed: bool = False
-    approval_rejected: bool = False
-    rejection_source: Literal["user", "hook"] | None = None
-    hook_denied: bool | None = None
-
-
-class SubAgent(Struct, frozen=True, kw_only=True):
-    """One invocation of a sub-agent, as its parent sees it."""
-
-    name: str
-    tool_name: str = ""
-    invocation_id: str | None = None
-    parent_call_id: str | None = None
-    parent_provider_call_id: str | None = None
-
-
-class SessionStart(Struct, frozen=True, kw_only=True):
-    """The agent is ready: a first start, a new session, or a session set back to its beginning."""
-
-
-class SessionRestored(Struct, frozen=True, kw_only=True):
-    """A saved session has been restored."""
-
-    restored_session_id: str
-
-
-class SessionEnd(Struct, frozen=True, kw_only=True):
-    """The session ends: exit, switch, new session, deletion, or a set-back to its beginning."""
-
-
-class UserPromptSubmit(Struct, frozen=True, kw_only=True):
-    """The user submitted a message; `injected` is true for one added while the agent is running."""
-
-    text: str
-    injected: bool = False
-
-
-class BeforeTurn(Struct, frozen=True, kw_only=True):
-    """A turn starts; `turn` counts from 1 and `is_retry` tells that the same turn is tried again."""
-
-    turn: int
-    user_text: str = ""
-    is_retry: bool = False
-
-
-class AfterTurn(Struct, frozen=True, kw_only=True):
-    """A turn has ended: normally, by a failure, or interrupted; `failed` is true for the latter two."""
-
-    turn: int
-    status: Literal["ok", "interrupted", "failed"] = "ok"
-    failed: bool = False
-
-
-class UserInterrupt(Struct, frozen=True, kw_only=True):
-    """The user interrupted the turn."""
-
-
-class BeforeToolCall(Struct, frozen=True, kw_only=True):
-    """A tool is about to enter approval and execution."""
-
-    tool: Tool
-
-
-class AfterToolCall(Struct, frozen=True, kw_only=True):
-    """A tool call returned, failed, or was rejected."""
-
-    tool: Tool
-    result: ToolResult
-
-
-class ToolError(Struct, frozen=True, kw_only=True):
-    """A tool call raised; comes after `after_tool_call` of the same call."""
-
-    tool: Tool
-    result: ToolResult
-
-
-class ApprovalRequested(Struct, frozen=True, kw_only=True):
-    """A tool call waits for a human to decide."""
-
-    request_id: str
-    caller_name: str
-    tool: Tool
-
-
-class ApprovalResolved(Struct, frozen=True, kw_only=True):
-    """A human approved or rejected a tool call; the tool has not run yet."""
-
-    request_id: str
-    caller_name: str
-    tool: Tool
-    approved: bool
-
-
-class SubAgentStart(Struct, frozen=True, kw_only=True):
-    """A sub-agent's invocation starts."""
-
-    sub_agent: SubAgent
-
-
-class SubAgentEnd(Struct, frozen=True, kw_only=True):
-    """A sub-agent's invocation has ended; the summary holds up to 500 characters."""
-
-    sub_agent: SubAgent
-    status: Literal["ok", "failed", "cancelled"] = "ok"
-    result_summary: str = ""
-
-
-class PreCompact(Struct, frozen=True, kw_only=True):
-    """The context is about to be compacted; `usage_pct` is a ratio, where 1 means 100 %."""
-
-    trigger: str
-    usage_pct: float = 0
-    tokens_before: int = 0
-    sub_agent: SubAgent | None = None
-
-
-class WorkflowRunStart(Struct, frozen=True, kw_only=True):
-    """A workflow passed its checks and is about to run its nodes."""
-
-    run_id: str
-    input_text: str = ""
-
-
-class WorkflowRunEnd(Struct, frozen=True, kw_only=True):
-    """A workflow has ended, whether it succeeded, failed or was cancelled."""
-
-    run_id: str
-    outcome: str = ""
-    reason: str = ""
-
 
 Fields = (
     SessionStart
     | SessionRestored
     | SessionEnd
     | UserPromptSubmit
+    | SessionBeforeSwitch
+    | SessionSwitch
+    | SessionBeforeBranch
+    | SessionBranch
+    | SessionBeforeTree
+    | SessionTree
     | BeforeTurn
     | AfterTurn
     | UserInterrupt
+    | BeforeAgentStart
+    | BeforeModelCall
+    | ModelStepStart
+    | ModelStepEnd
     | BeforeToolCall
     | AfterToolCall
     | ToolError
+    | PermissionRequest
     | ApprovalRequested
     | ApprovalResolved
     | SubAgentStart
     | SubAgentEnd
+    | BeforeCompact
+    | Compacting
     | PreCompact
+    | PostCompact
+    | AutoCompactionStart
+    | AutoCompactionEnd
+    | AutoRetryStart
+    | AutoRetryEnd
+    | TtsrTriggered
+    | TodoReminder
     | WorkflowRunStart
     | WorkflowRunEnd
+    | HookFailed
 )
 
 
-class EditRule(Struct, frozen=True, kw_only=True):
-    """
-    What hooks may do to one field of an event.
-
-    `path` is where the field stands in the event's record; empty for `reminders` and `context`, which are
-    handed to the host beside the event.
-    """
-
-    operations: frozenset[Operation]
-    path: tuple[str, ...] = ()
+MAIN_AGENT = Agent()
 
 
 class EventType(Struct, frozen=True, kw_only=True):
@@ -222,20 +111,21 @@ class EventType(Struct, frozen=True, kw_only=True):
     One row of the event table.
 
     `gate` tells that a hook's block stops what the event announces; `background` that the event is never
-    waited for, not even its blocking hooks.
+    waited for, not even its blocking hooks. `aliases` are its names in the dialects that know it by one.
     """
 
     name: str
     record: type[Fields]
     scope: Scope
+    aliases: Mapping[str, str] = field(default_factory=dict)
     gate: bool = False
     background: bool = False
     edits: Mapping[str, EditRule] = field(default_factory=dict)
 
     @property
     def meaning(self) -> str:
-        """What has happened, in one sentence: the docstring of the row's record."""
-        return " ".join((self.record.__doc__ or "").split())
+        """What has happened, in one sentence: the first paragraph of the docstring of the row's record."""
+        return " ".join((self.record.__doc__ or "").strip().split("\n\n")[0].split())
 
     @property
     def has_tool(self) -> bool:
@@ -247,35 +137,156 @@ class EventType(Struct, frozen=True, kw_only=True):
         """The names of the event's own fields, in order."""
         return tuple(self.record.__struct_fields__)
 
+    @property
+    def latest(self) -> tuple[str, ...]:
+        """The fields of which the last answer that says anything stands as a whole."""
+        return tuple(name for name, rule in self.edits.items() if rule.combination == "latest")
 
-_APPEND: EditRule = EditRule(operations=frozenset({"append"}))
-_ARGS = EditRule(operations=frozenset({"merge"}), path=("tool", "args"))
+
+def _row(
+    name: str,
+    record: type[Fields],
+    scope: Scope,
+    *,
+    chrys: bool = False,
+    xcsh: str = "",
+    agentyk: str = "",
+    vix: str = "",
+    gate: bool = False,
+    background: bool = False,
+    edits: Mapping[str, EditRule] | None = None,
+) -> EventType:
+    aliases = {"native": name, "chrys": name if chrys else "", "xcsh": xcsh, "agentyk": agentyk, "vix": vix}
+    return EventType(
+        name=name,
+        record=record,
+        scope=scope,
+        aliases={dialect: alias for dialect, alias in aliases.items() if alias},
+        gate=gate,
+        background=background,
+        edits=edits or {},
+    )
+
 
 # The order is the order of an agent's life, kept by listings and docs.
 EVENT_TYPES: tuple[EventType, ...] = (
-    EventType(name="session_start", record=SessionStart, scope="session"),
-    EventType(name="session_restored", record=SessionRestored, scope="session"),
-    EventType(name="session_end", record=SessionEnd, scope="session"),
-    EventType(
-        name="user_prompt_submit",
-        record=UserPromptSubmit,
-        scope="turn",
-        gate=True,
-        edits={"reminders": _APPEND, "context": _APPEND},
+    _row(
+        "session_start",
+        SessionStart,
+        "session",
+        chrys=True,
+        xcsh="session_start",
+        agentyk="session_start",
+        vix="ThreadStart",
     ),
-    EventType(name="before_turn", record=BeforeTurn, scope="turn"),
-    EventType(name="after_turn", record=AfterTurn, scope="turn"),
-    EventType(name="user_interrupt", record=UserInterrupt, scope="none", background=True),
-    EventType(name="before_tool_call", record=BeforeToolCall, scope="turn", gate=True, edits={"args": _ARGS}),
-    EventType(name="after_tool_call", record=AfterToolCall, scope="turn", edits={"context": _APPEND}),
-    EventType(name="tool_error", record=ToolError, scope="turn", edits={"context": _APPEND}),
-    EventType(name="approval_requested", record=ApprovalRequested, scope="turn"),
-    EventType(name="approval_resolved", record=ApprovalResolved, scope="turn"),
-    EventType(name="sub_agent_start", record=SubAgentStart, scope="turn"),
-    EventType(name="sub_agent_end", record=SubAgentEnd, scope="turn"),
-    EventType(name="pre_compact", record=PreCompact, scope="session"),
-    EventType(name="workflow_run_start", record=WorkflowRunStart, scope="session"),
-    EventType(name="workflow_run_end", record=WorkflowRunEnd, scope="session"),
+    _row("session_restored", SessionRestored, "session", chrys=True, vix="ThreadStart"),
+    _row("session_before_switch", SessionBeforeSwitch, "session", xcsh="session_before_switch", gate=True),
+    _row("session_switch", SessionSwitch, "session", xcsh="session_switch"),
+    _row(
+        "session_before_branch",
+        SessionBeforeBranch,
+        "session",
+        xcsh="session_before_branch",
+        gate=True,
+        edits={"skip_conversation_restore": LATEST},
+    ),
+    _row("session_branch", SessionBranch, "session", xcsh="session_branch"),
+    _row(
+        "session_before_tree",
+        SessionBeforeTree,
+        "session",
+        xcsh="session_before_tree",
+        gate=True,
+        edits={"summary": LATEST},
+    ),
+    _row("session_tree", SessionTree, "session", xcsh="session_tree"),
+    _row("session_end", SessionEnd, "session", chrys=True, xcsh="session_shutdown", agentyk="session_end"),
+    _row(
+        "user_prompt_submit",
+        UserPromptSubmit,
+        "turn",
+        chrys=True,
+        agentyk="user_prompt_submit",
+        vix="UserPromptSubmit",
+        gate=True,
+        edits={
+            "text": EditRule(operations=frozenset({"replace"}), path=("text",), kind=str),
+            "reminders": APPEND,
+            "context": APPEND,
+        },
+    ),
+    _row("before_turn", BeforeTurn, "turn", chrys=True, xcsh="agent_start"),
+    _row("after_turn", AfterTurn, "turn", chrys=True, xcsh="agent_end", agentyk="turn_end", vix="Stop"),
+    _row("user_interrupt", UserInterrupt, "none", chrys=True, background=True),
+    _row(
+        "before_agent_start",
+        BeforeAgentStart,
+        "turn",
+        xcsh="before_agent_start",
+        edits={"message": EditRule(operations=frozenset({"replace"}), combination="first")},
+    ),
+    _row(
+        "before_model_call",
+        BeforeModelCall,
+        "turn",
+        xcsh="context",
+        edits={"messages": EditRule(operations=frozenset({"replace"}), path=("messages",), kind=(list, tuple))},
+    ),
+    _row("model_step_start", ModelStepStart, "turn", xcsh="turn_start"),
+    _row("model_step_end", ModelStepEnd, "turn", xcsh="turn_end"),
+    _row(
+        "before_tool_call",
+        BeforeToolCall,
+        "turn",
+        chrys=True,
+        xcsh="tool_call",
+        agentyk="pre_tool_use",
+        vix="PreToolUse",
+        gate=True,
+        edits={"args": EditRule(operations=frozenset({"merge", "replace"}), path=("tool", "args"), kind=Mapping)},
+    ),
+    _row(
+        "after_tool_call",
+        AfterToolCall,
+        "turn",
+        chrys=True,
+        xcsh="tool_result",
+        agentyk="post_tool_use",
+        vix="PostToolUse",
+        edits={"context": APPEND, **RESULT},
+    ),
+    _row("tool_error", ToolError, "turn", chrys=True, edits={"context": APPEND}),
+    _row("permission_request", PermissionRequest, "turn", vix="PermissionRequest", gate=True),
+    _row("approval_requested", ApprovalRequested, "turn", chrys=True),
+    _row("approval_resolved", ApprovalResolved, "turn", chrys=True),
+    _row("sub_agent_start", SubAgentStart, "turn", chrys=True, vix="SubagentStart"),
+    _row("sub_agent_end", SubAgentEnd, "turn", chrys=True, vix="SubagentStop"),
+    _row(
+        "before_compact",
+        BeforeCompact,
+        "session",
+        xcsh="session_before_compact",
+        gate=True,
+        edits={"compaction": LATEST},
+    ),
+    _row(
+        "compacting",
+        Compacting,
+        "session",
+        xcsh="session.compacting",
+        edits={"context": LATEST, "prompt": LATEST, "preserve_data": LATEST},
+    ),
+    _row("pre_compact", PreCompact, "session", chrys=True, vix="PreCompact"),
+    _row("post_compact", PostCompact, "session", xcsh="session_compact", vix="PostCompact"),
+    _row("auto_compaction_start", AutoCompactionStart, "turn", xcsh="auto_compaction_start"),
+    _row("auto_compaction_end", AutoCompactionEnd, "turn", xcsh="auto_compaction_end"),
+    _row("auto_retry_start", AutoRetryStart, "turn", xcsh="auto_retry_start"),
+    _row("auto_retry_end", AutoRetryEnd, "turn", xcsh="auto_retry_end"),
+    _row("ttsr_triggered", TtsrTriggered, "turn", xcsh="ttsr_triggered"),
+    _row("todo_reminder", TodoReminder, "turn", xcsh="todo_reminder"),
+    _row("workflow_run_start", WorkflowRunStart, "session", chrys=True),
+    _row("workflow_run_end", WorkflowRunEnd, "session", chrys=True),
+    _row("hook_failed", HookFailed, "turn"),
 )
 
 _BY_NAME = {row.name: row for row in EVENT_TYPES}
@@ -298,6 +309,16 @@ def get_event_type(name: str) -> EventType:
         hint = f"did you mean {close[0]!r}?" if close else f"known events: {', '.join(EVENT_NAMES)}"
         raise UnknownEventError(f"unknown event {name!r}; {hint}")
     return row
+
+
+def find_event_types(alias: str, dialect: str) -> tuple[EventType, ...]:
+    """The rows that a dialect knows by this name; none when it knows no such event."""
+    return tuple(row for row in EVENT_TYPES if row.aliases.get(dialect) == alias)
+
+
+def list_event_names(dialect: str) -> tuple[str, ...]:
+    """The names by which a dialect knows the events, in the order of an agent's life."""
+    return tuple(dict.fromkeys(row.aliases[dialect] for row in EVENT_TYPES if dialect in row.aliases))
 
 
 def _new_id() -> str:

@@ -13,7 +13,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hookline.events import EditRule, Event, EventType
+from hookline.edit_rule import EditRule
+from hookline.events import Event, EventType
 from hookline.outcome import (
     Answer,
     Decision,
@@ -52,12 +53,9 @@ class Chain(Struct, frozen=True, kw_only=True):
         assert run.outcome is not None
         answer = restrict(run.outcome, self.event.type)
         event = apply_edits(self.event, answer.edits)
-        is_edited = event is not self.event
-        chain = replace(self._take_verdict(run, answer), event=event)
-        if is_edited:
-            rules = self.event.type.edits
-            edited = {edit.field: _read_path(event.fields, rules[edit.field]) for edit in answer.edits}
-            chain = replace(chain, edits={**self.edits, **edited})
+        edits = _fold_edits(self.edits, answer.edits, event, is_edited=event is not self.event)
+        is_edited = edits is not self.edits
+        chain = replace(self._take_verdict(run, answer), event=event, edits=edits)
         chain = replace(
             chain, reminders=(*chain.reminders, *answer.reminders), context=(*chain.context, *answer.context)
         )
@@ -100,18 +98,29 @@ def restrict(answer: Answer, row: EventType) -> Answer:
     if verdict != "allow" and not row.gate:
         ignored.append(f"{verdict}: {row.name} cannot be stopped")
         verdict = "allow"
-    edits = tuple(edit for edit in answer.edits if _is_allowed(edit, row))
-    ignored += [f"edit of {edit.field}: not on {row.name}" for edit in answer.edits if edit not in edits]
-    reminders = answer.reminders if "reminders" in row.edits else ()
+    misfits = [_find_misfit(edit, row) for edit in answer.edits]
+    edits = tuple(edit for edit, misfit in zip(answer.edits, misfits, strict=True) if misfit is None)
+    ignored += [f"edit of {edit.field}: {misfit}" for edit, misfit in zip(answer.edits, misfits, strict=True) if misfit]
+    reminders = answer.reminders if _takes_texts(row, "reminders") else ()
     ignored += [f"reminder: not on {row.name}"] if answer.reminders and not reminders else []
-    context = answer.context if "context" in row.edits else ()
+    context = answer.context if _takes_texts(row, "context") else ()
     ignored += [f"context: not on {row.name}"] if answer.context and not context else []
     return replace(answer, verdict=verdict, edits=edits, reminders=reminders, context=context, ignored=tuple(ignored))
 
 
-def _is_allowed(edit: Edit, row: EventType) -> bool:
+def _takes_texts(row: EventType, field: str) -> bool:
+    rule = row.edits.get(field)
+    return rule is not None and "append" in rule.operations
+
+
+def _find_misfit(edit: Edit, row: EventType) -> str | None:
+    """Why an edit means nothing on this event, None when it does."""
     rule = row.edits.get(edit.field)
-    return rule is not None and edit.operation in rule.operations
+    if rule is None or edit.operation not in rule.operations:
+        return f"not on {row.name}"
+    if edit.operation == "clear" or isinstance(edit.value, rule.kind):
+        return None
+    return f"its value is of the wrong kind, {type(edit.value).__name__}"
 
 
 def apply_edits(event: Event, edits: Iterable[Edit]) -> Event:
@@ -119,19 +128,41 @@ def apply_edits(event: Event, edits: Iterable[Edit]) -> Event:
     fields: Any = event.fields
     for edit in edits:
         rule = event.type.edits[edit.field]
+        if not rule.path:
+            continue
         before = _read_path(fields, rule)
-        after = _edit_value(before, edit)
+        after = _edit_value(before, edit, rule)
         if after is not before:
             fields = _write_path(fields, rule.path, after)
+            fields = fields if rule.follow is None else rule.follow(fields)
     return event if fields is event.fields else replace(event, fields=fields)
 
 
-def _edit_value(before: Any, edit: Edit) -> Any:
+def _fold_edits(
+    before: Mapping[str, Any], edits: Iterable[Edit], event: Event, *, is_edited: bool
+) -> Mapping[str, Any]:
+    """The final values of the edited fields after these edits; the same object when nothing has changed."""
+    after = dict(before)
+    has_changed = is_edited
+    for edit in edits:
+        rule = event.type.edits[edit.field]
+        if rule.path:
+            if is_edited:
+                after[edit.field] = _read_path(event.fields, rule)
+        elif edit.operation == "clear":
+            has_changed |= after.pop(edit.field, None) is not None
+        elif rule.combination == "latest" or edit.field not in after:
+            after[edit.field] = edit.value
+            has_changed = True
+    return after if has_changed else before
+
+
+def _edit_value(before: Any, edit: Edit, rule: EditRule) -> Any:
     """The value after an edit; the same object when nothing changes."""
     if edit.operation == "merge":
         is_change = any(key not in before or _differs(before[key], value) for key, value in edit.value.items())
         return {**before, **edit.value} if is_change else before
-    after = None if edit.operation == "clear" else edit.value
+    after = rule.cleared if edit.operation == "clear" else edit.value
     return after if _differs(before, after) else before
 
 

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from hookline.events import Event, Operation
+from hookline.edit_rule import Operation
+from hookline.events import Event
 from hookline.hook import Hook
 
 Verdict = Literal["allow", "ask", "block"]

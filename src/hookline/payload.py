@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import PayloadError
-from hookline.events import MAIN_AGENT, Agent, Event, EventType, get_event_type
+from hookline.events import MAIN_AGENT, Event, EventType, get_event_type
+from hookline.fields import Agent
 
 # The envelope around an event's own fields; `schema` and `timestamp` are written anew.
 _ENVELOPE = {"schema", "event", "timestamp", "event_id", "session_id", "turn_id", "agent", "profile", "cwd"}

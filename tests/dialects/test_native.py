@@ -11,7 +11,8 @@ import pytest
 from builders import make_hook
 from hookline.dialects.native import NATIVE
 from hookline.dialects.wire import UnencodableError, to_json
-from hookline.events import EVENT_NAMES, BeforeToolCall, Event, Fields, SessionStart, Tool
+from hookline.events import EVENT_NAMES, Event, Fields
+from hookline.fields import BeforeToolCall, SessionStart, Tool
 from hookline.hook import Hook
 from hookline.outcome import Answer, Edit, Failure
 from support import GUARD, Bench, make_event

@@ -12,7 +12,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from hookline import Event, Failure, Tool
-from hookline.events import BeforeToolCall, UserPromptSubmit
+from hookline.fields import BeforeToolCall, UserPromptSubmit
 from hookline.hook import ArgumentMatch, Match
 from hookline.match import compile_match, find_mismatch
 from hookline.pattern import PatternError, compile_pattern

@@ -14,13 +14,12 @@ from typing import Any
 from msgspec import Struct
 
 from hookline.engine import Engine
-from hookline.events import (
+from hookline.events import Event, Fields
+from hookline.fields import (
     AfterToolCall,
     AfterTurn,
     BeforeToolCall,
     BeforeTurn,
-    Event,
-    Fields,
     SessionEnd,
     SessionStart,
     Tool,

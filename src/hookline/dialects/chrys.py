@@ -15,6 +15,7 @@ from hookline.dialects.spec import ExecutionSpec, HookSpec, SettingsSpec
 from hookline.dialects.wire import encode_envelope, encode_record
 from hookline.document import Document
 from hookline.events import Event
+from hookline.fields import AfterTurn, ToolResult
 from hookline.hook import Hook, LayerName
 from hookline.outcome import Answer, Edit, Failure
 
@@ -30,6 +31,11 @@ _RULES = FileRules(
     rechecks_guards=False,
     strips_legacy_kinds=True,
 )
+# What events have come to carry since, and its users do not know.
+_LATER: Mapping[type, frozenset[str]] = {
+    AfterTurn: frozenset({"messages", "response", "error", "tool_calls", "iterations"}),
+    ToolResult: frozenset({"content", "details"}),
+}
 # The events on which each text of a reply means anything.
 _REMINDED = frozenset({"user_prompt_submit"})
 _ANNOTATED = frozenset({"after_tool_call", "tool_error"})
@@ -58,7 +64,7 @@ class ChrysDialect(Struct, frozen=True):
     def encode(self, event: Event, *, is_cwd_missing: bool) -> dict[str, Any]:
         """The payload: exactly the documented fields."""
         del is_cwd_missing
-        return encode_envelope(event) | encode_record(event.fields)
+        return encode_envelope(event) | encode_record(event.fields, leave_out=_LATER)
 
     def decode_reply(self, reply: bytes, hook: Hook) -> Answer | Failure:
         """Read a reply leniently: what cannot be understood decides nothing and is reported."""

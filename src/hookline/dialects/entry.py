@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from hookline.dialects import spec
 from hookline.dialects.findings import Findings
 from hookline.document import Document
-from hookline.events import EVENT_NAMES, get_event_type
+from hookline.events import get_event_type, list_event_names
 from hookline.hook import (
     ArgumentMatch,
     CommandAction,
@@ -99,7 +99,7 @@ class EntryReader:
         self._findings.add_defects("hooks", index)
         found = spec.convert(entry, self._rules.hook_spec)
         hook_id = _read_id(entry)
-        check = _EntryCheck(self._findings, ("hooks", index), hook_id)
+        check = _EntryCheck(self._findings, ("hooks", index), hook_id, self._rules.dialect)
         if hook_id is not None:
             self._check_id(check, hook_id, index)
         check.event(entry)
@@ -216,6 +216,7 @@ class _EntryCheck(Struct, frozen=True):
     findings: Findings
     path: tuple[Hashable, ...]
     hook_id: str | None
+    dialect: str
 
     def add(self, code: str, message: str, *keys: Hashable, cure: str = "") -> None:
         self.findings.add(code, message, *self.path, *keys, hook_id=self.hook_id, cure=cure)
@@ -225,8 +226,9 @@ class _EntryCheck(Struct, frozen=True):
 
     def event(self, entry: Any) -> None:
         name = entry.get("event") if isinstance(entry, dict) else None
-        if isinstance(name, str) and name not in EVENT_NAMES:
-            cure = spec.suggest(name, list(EVENT_NAMES), otherwise="see hookline events")
+        known = list_event_names(self.dialect)
+        if isinstance(name, str) and name not in known:
+            cure = spec.suggest(name, list(known), otherwise="see hookline events")
             self.add("unknown-event", f"unknown event {name!r}", "event", cure=cure)
 
     def run(self, run: spec.RunSpec) -> None:

@@ -29,13 +29,22 @@ def encode_envelope(event: Event) -> dict[str, Any]:
     }
 
 
-def encode_record(record: Any) -> dict[str, Any]:
-    """A record as a dict; values that are optional and not there are left out."""
+# What lives in this process alone.
+_UNWIRED = frozenset({"signal"})
+
+
+def encode_record(record: Any, *, leave_out: Mapping[type, frozenset[str]] | None = None) -> dict[str, Any]:
+    """
+    A record as a dict; values that are optional and not there are left out.
+
+    `leave_out` names fields of records that a dialect does not know.
+    """
     found: dict[str, Any] = {}
+    unknown = _UNWIRED if leave_out is None else _UNWIRED | leave_out.get(type(record), _UNWIRED)
     for name in record.__struct_fields__:
         value = getattr(record, name)
-        if value is not None:
-            found[name] = encode_record(value) if isinstance(value, Struct) else value
+        if value is not None and name not in unknown:
+            found[name] = encode_record(value, leave_out=leave_out) if isinstance(value, Struct) else value
     return found
 
 

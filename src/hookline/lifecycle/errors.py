@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookline.errors import HooklineError
-from hookline.events import ToolResult
+from hookline.fields import ToolResult
 from hookline.outcome import Decision
 
 

@@ -10,7 +10,8 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.events import Agent, Event, Fields, Tool
+from hookline.events import Event, Fields
+from hookline.fields import Agent, Tool
 from hookline.lifecycle.step import Fire, Firing, Step, drive, drive_sync, shielded
 from hookline.outcome import Decision
 

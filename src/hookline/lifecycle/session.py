@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from hookline.events import (
-    MAIN_AGENT,
+from hookline.events import MAIN_AGENT
+from hookline.fields import (
     Agent,
     SessionEnd,
     SessionRestored,

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from hookline.events import (
+from hookline.fields import (
     AfterToolCall,
     ApprovalRequested,
     ApprovalResolved,

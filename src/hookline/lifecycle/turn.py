@@ -9,7 +9,7 @@ from uuid import uuid4
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hookline.events import (
+from hookline.fields import (
     AfterTurn,
     Agent,
     BeforeTurn,
