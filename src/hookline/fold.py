@@ -7,7 +7,7 @@ first block ends the event. block > ask > allow; order is the order of declarati
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -15,13 +15,16 @@ from msgspec.structs import replace
 
 from hookline.edit_rule import EditRule
 from hookline.events import Event, EventType
+from hookline.hook import HandlerAction, Hook
 from hookline.outcome import (
     Answer,
     Decision,
     Edit,
     Effect,
     Failure,
+    QuietRuns,
     Run,
+    RunList,
     RunStatus,
     Verdict,
 )
@@ -40,6 +43,7 @@ class Chain(Struct, frozen=True, kw_only=True):
     edits: Mapping[str, Any] = field(default_factory=dict)
     reminders: tuple[str, ...] = ()
     context: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
 
     @property
     def is_blocked(self) -> bool:
@@ -51,7 +55,7 @@ class Chain(Struct, frozen=True, kw_only=True):
         if isinstance(run.outcome, Failure):
             return self._take_failure(run, run.outcome)
         assert run.outcome is not None
-        answer = restrict(run.outcome, self.event.type)
+        answer = restrict(downgrade(run.outcome, run.hook), self.event.type)
         event = apply_edits(self.event, answer.edits)
         edits = _fold_edits(self.edits, answer.edits, event, is_edited=event is not self.event)
         is_edited = edits is not self.edits
@@ -62,6 +66,23 @@ class Chain(Struct, frozen=True, kw_only=True):
         status: RunStatus = "blocked" if answer.verdict == "block" else run.status
         effects = tuple(_name_effects(answer, is_edited=is_edited))
         return chain, replace(run, outcome=answer, status=status, effects=effects)
+
+    def take_strictest(self, runs: Sequence[Run]) -> tuple[Chain, list[Run]]:
+        """
+        Take in runs that were made side by side on the same event.
+
+        The strictest verdict stands with its first reason; of the edits of one field the first stands, and
+        others that differ are conflicts; everything else is added up in order.
+        """
+        chain: Chain = self
+        taken: list[Run] = []
+        edited: dict[str, tuple[Any, str]] = {}
+        for run in runs:
+            kept, conflicts = _drop_conflicts(run, edited)
+            chain, counted = chain.take(kept)
+            chain = replace(chain, conflicts=(*chain.conflicts, *conflicts))
+            taken.append(counted)
+        return chain, taken
 
     def _take_verdict(self, run: Run, answer: Answer) -> Chain:
         if _RANKS[answer.verdict] <= _RANKS[self.verdict]:
@@ -75,7 +96,7 @@ class Chain(Struct, frozen=True, kw_only=True):
             return self, run
         return replace(self, verdict="block", reason=describe_failure(run)), replace(run, effects=("blocked",))
 
-    def decide(self, runs: tuple[Run, ...]) -> Decision:
+    def decide(self, runs: Sequence[Run | QuietRuns]) -> Decision:
         """The decision of the event; a blocked one hands on no edits and texts."""
         is_blocked = self.is_blocked
         return Decision(
@@ -85,10 +106,44 @@ class Chain(Struct, frozen=True, kw_only=True):
             edits={} if is_blocked else self.edits,
             reminders=() if is_blocked else self.reminders,
             context=() if is_blocked else self.context,
+            conflicts=self.conflicts,
             event=self.event,
-            runs=runs,
-            warnings=tuple(warning for run in runs for warning in find_warnings(run)),
+            runs=_list_runs(runs),
+            warnings=(
+                *(warning for run in runs if isinstance(run, Run) for warning in find_warnings(run)),
+                *self.conflicts,
+            ),
         )
+
+
+def _list_runs(parts: Sequence[Run | QuietRuns]) -> Sequence[Run]:
+    runs = tuple(part for part in parts if isinstance(part, Run))
+    return runs if len(runs) == len(parts) else RunList(parts)
+
+
+def _drop_conflicts(run: Run, edited: dict[str, tuple[Any, str]]) -> tuple[Run, list[str]]:
+    """The run without edits of fields that another has edited already; those that differ, in words."""
+    if not isinstance(run.outcome, Answer) or not run.outcome.edits or not run.hook.execution.may_block:
+        return run, []
+    kept, conflicts = [], []
+    for edit in run.outcome.edits:
+        value, first = edited.setdefault(edit.field, (edit.value, run.hook.id))
+        if first == run.hook.id:
+            kept.append(edit)
+        elif _differs(value, edit.value):
+            conflicts.append(
+                f"conflict: hooks {first!r} and {run.hook.id!r} want different {edit.field}; the first stands"
+            )
+    return replace(run, outcome=replace(run.outcome, edits=tuple(kept))), conflicts
+
+
+def downgrade(answer: Answer, hook: Hook) -> Answer:
+    """The answer of a hook that may not block: its reason for a block becomes context, its edits nothing."""
+    if hook.execution.may_block or (answer.verdict == "allow" and not answer.edits):
+        return answer
+    if answer.verdict == "allow":
+        return Answer(ignored=(*answer.ignored, "edits of a hook that may not block"))
+    return Answer(context=(answer.reason,) if answer.reason else (), ignored=answer.ignored)
 
 
 def restrict(answer: Answer, row: EventType) -> Answer:
@@ -209,7 +264,8 @@ def policy_for(run: Run, failure: Failure) -> str:
 def describe_failure(run: Run) -> str:
     """One text on how a run failed, with what it wrote to stderr."""
     assert isinstance(run.outcome, Failure)
-    stderr = run.stderr.strip()
+    # What a handler's stderr holds is a traceback, which nobody needs to be told.
+    stderr = "" if isinstance(run.hook.action, HandlerAction) else run.stderr.strip()
     if len(stderr) > _STDERR_SHOWN:
         stderr = f"...{stderr[-_STDERR_SHOWN:]}"
     text = f"hook {run.hook.id!r} failed ({run.outcome.kind}): {run.outcome.message}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -15,6 +15,7 @@ Mode = Literal["blocking", "async", "fire_and_forget"]
 OnError = Literal["block", "warn", "ignore"]
 OnBadReply = Literal["ignore", "error"]
 LogPayloads = Literal["none", "redacted", "full"]
+Evaluation = Literal["chain", "strictest"]
 LayerName = Literal["project", "user", "code"]
 
 
@@ -72,6 +73,22 @@ class ShellAction(Action, frozen=True, kw_only=True):
     text: str
 
 
+class HandlerAction(Struct, frozen=True, kw_only=True):
+    """
+    Call a Python function in this process with the event and a context.
+
+    `origin` says where the function comes from: the file of its module, or `code`. `is_async` tells that calling
+    it gives something to await.
+    """
+
+    function: Callable[[Any, Any], Any]
+    origin: str
+    is_async: bool = False
+
+
+ProcessAction = ScriptAction | CommandAction | ShellAction
+
+
 class Execution(Struct, frozen=True, kw_only=True):
     """
     How a hook is run, and what its failure means.
@@ -79,7 +96,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     Times are seconds. `on_provoked_error` is the policy for failures that a model can bring about by the
     arguments it chooses (see `Failure.provokable`). `is_durable` runs are stored before they are started and
     survive the death of the host; `is_detached` ones outlive it. `recheck` makes a guard run once more when the
-    event is edited after the guard had its say.
+    event is edited after the guard had its say. A hook that waits but may not block has `may_block` false: its
+    block becomes context, its edits nothing.
     """
 
     mode: Mode = "fire_and_forget"
@@ -91,14 +109,20 @@ class Execution(Struct, frozen=True, kw_only=True):
     is_durable: bool = False
     is_detached: bool = False
     recheck: bool = False
+    may_block: bool = True
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """Where a hook comes from: the layer, the dialect it is written in, and the place of its entry."""
+    """
+    Where a hook comes from: the layer, the dialect it is written in, and the place of its entry.
+
+    `evaluation` is a property of the dialect: how the answers of its hooks in one layer are put together.
+    """
 
     layer: LayerName
     dialect: str
     place: Place
+    evaluation: Evaluation = "chain"
 
 
 class Hook(Struct, frozen=True, kw_only=True):
@@ -106,12 +130,18 @@ class Hook(Struct, frozen=True, kw_only=True):
 
     id: str
     event: str
-    action: ScriptAction | CommandAction | ShellAction
+    action: ProcessAction | HandlerAction
     source: Source
     match: Match = field(default_factory=Match)
     execution: Execution = field(default_factory=Execution)
     enabled: bool = True
     description: str = ""
+
+    @property
+    def program(self) -> ProcessAction:
+        """The action of a hook that runs a process."""
+        assert isinstance(self.action, ProcessAction)
+        return self.action
 
     @property
     def is_blocking(self) -> bool:
@@ -121,7 +151,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     @property
     def is_gate(self) -> bool:
         """Whether this hook can stop what its event announces."""
-        return self.is_blocking and get_event_type(self.event).gate
+        return self.is_blocking and self.execution.may_block and get_event_type(self.event).gate
 
     @property
     def is_guard(self) -> bool:
@@ -150,3 +180,4 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_payloads: LogPayloads = "redacted"
     recheck_guards: bool = True
     max_hook_depth: int = 3
+    handler_timeout_s: float = 30.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, overload
 
 from msgspec import Struct, field
 
@@ -87,14 +87,74 @@ class Run(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+class QuietRuns(Struct, frozen=True, kw_only=True):
+    """Runs of hooks that had nothing to say, as (hook, seconds); made into records when somebody looks."""
+
+    runs: tuple[tuple[Hook, float], ...]
+
+    def make(self) -> list[Run]:
+        """The records."""
+        return [
+            Run(hook=hook, status="ok", outcome=NO_OBJECTION, duration_ms=round(took_s * 1000, 3))
+            for hook, took_s in self.runs
+        ]
+
+
+class RunList(Sequence[Run]):
+    """The runs of an event, in order, some of them made only when somebody looks."""
+
+    __slots__ = ("_length", "_parts", "_runs")
+
+    def __init__(self, parts: Iterable[Run | QuietRuns]) -> None:
+        self._parts = tuple(parts)
+        self._length = sum(len(part.runs) if isinstance(part, QuietRuns) else 1 for part in self._parts)
+        self._runs: tuple[Run, ...] | None = None
+
+    @property
+    def spoken(self) -> tuple[Run, ...]:
+        """The runs without those that had nothing to say."""
+        return tuple(part for part in self._parts if isinstance(part, Run))
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Run, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Run | tuple[Run, ...]:
+        return self._make()[index]
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._make())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._make() == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._make())
+
+    def __repr__(self) -> str:
+        return repr(self._make())
+
+    def _make(self) -> tuple[Run, ...]:
+        if self._runs is None:
+            made = ([part] if isinstance(part, Run) else part.make() for part in self._parts)
+            self._runs = tuple(run for runs in made for run in runs)
+        return self._runs
+
+
 class Decision(Struct, frozen=True, kw_only=True):
     """
     What all hooks of an event say together.
 
     `verdict` is `allow` (no objection), `ask` (a human should decide; who cannot ask treats it as `block`) or
-    `block`. `edits` holds the final value of every edited field; with a block there are no edits, reminders
-    or context. `event` is the event as it stands after the edits, None when no hook was concerned.
-    `runs` tells what ran, what was skipped, and why; `warnings` is the same for a human's eyes.
+    `block`. `edits` holds the final value of every edited field; with a block there are no edits, reminders or
+    context. `conflicts` names edits that differ, of which one had to be chosen. `event` is the event as it stands
+    after the edits, None when no hook was concerned. `runs` tells what ran, what was skipped, and why; `warnings`
+    is the same for a human's eyes.
     """
 
     verdict: Verdict = "allow"
@@ -103,14 +163,20 @@ class Decision(Struct, frozen=True, kw_only=True):
     edits: Mapping[str, Any] = field(default_factory=dict)
     reminders: tuple[str, ...] = ()
     context: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
     event: Event | None = None
-    runs: tuple[Run, ...] = ()
+    runs: Sequence[Run] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def is_blocked(self) -> bool:
         """Whether the action must not happen as far as the hooks are concerned."""
         return self.verdict == "block"
+
+    @property
+    def spoken_runs(self) -> Sequence[Run]:
+        """The runs without those of handlers that had nothing to say."""
+        return self.runs.spoken if isinstance(self.runs, RunList) else self.runs
 
     @property
     def is_allowed(self) -> bool:

@@ -6,12 +6,14 @@ A registry never changes. A reload builds a new one; a dispatch under way keeps 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct, field
 
 from hookline.events import Event
-from hookline.hook import Hook, Settings
+from hookline.hook import HandlerAction, Hook, Settings
 from hookline.match import CompiledMatch, compile_match
 
 
@@ -34,11 +36,38 @@ class Closure(Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Stretch(Struct, frozen=True, kw_only=True):
+    """
+    Handlers of one kind, plain or async, that stand side by side, with their functions at hand.
+
+    `is_conditional` tells that the event's name and tool alone do not say which of them are meant.
+    """
+
+    entries: tuple[Entry, ...]
+    functions: tuple[Callable[[Any, Any], Any], ...]
+    is_async: bool
+    is_conditional: bool
+
+
+class Link(Struct, frozen=True, kw_only=True):
+    """The hooks of one layer that are asked side by side, and those of that layer that nobody waits for."""
+
+    entries: tuple[Entry, ...]
+    others: tuple[Entry, ...]
+
+
 class Selection(Struct, frozen=True, kw_only=True):
-    """The hooks an event may concern, in order: those the agent waits for, and the others."""
+    """
+    The hooks an event may concern, in order: those the agent waits for, and the others.
+
+    `stretches` tells for the position of a handler which stretch it is in, and where that begins; `links` for the
+    first position of hooks that are asked side by side who they are.
+    """
 
     blocking: tuple[Entry, ...] = ()
     others: tuple[Entry, ...] = ()
+    stretches: Mapping[int, tuple[Stretch, int]] = {}
+    links: Mapping[int, Link] = {}
 
 
 _NOTHING = Selection()
@@ -75,10 +104,61 @@ class _EventIndex(Struct, eq=False):
             for entry in self.entries
             if entry.hook.match.tool_name in (None, name) and entry.hook.match.tool_kind in (None, kind)
         ]
+        blocking = tuple(entry for entry in fitting if entry.hook.is_blocking)
+        others = tuple(entry for entry in fitting if not entry.hook.is_blocking)
         return Selection(
-            blocking=tuple(entry for entry in fitting if entry.hook.is_blocking),
-            others=tuple(entry for entry in fitting if not entry.hook.is_blocking),
+            blocking=blocking,
+            others=others,
+            stretches=_find_stretches(blocking),
+            links=_find_links(blocking, others),
         )
+
+
+def make_stretch(entries: Sequence[Entry]) -> Stretch:
+    """The stretch of these handlers, which are of one kind."""
+    actions = [entry.hook.action for entry in entries]
+    handlers = [action for action in actions if isinstance(action, HandlerAction)]
+    return Stretch(
+        entries=tuple(entries),
+        functions=tuple(handler.function for handler in handlers),
+        is_async=handlers[0].is_async,
+        is_conditional=any(entry.hook.match.profile is not None or entry.hook.match.profiles for entry in entries),
+    )
+
+
+def _find_stretches(entries: Sequence[Entry]) -> dict[int, tuple[Stretch, int]]:
+    found: dict[int, tuple[Stretch, int]] = {}
+    for kind, group in itertools.groupby(enumerate(entries), key=lambda item: _walked_kind(item[1])):
+        if kind is not None:
+            positions, members = zip(*group, strict=True)
+            stretch = make_stretch(members)
+            found |= dict.fromkeys(positions, (stretch, positions[0]))
+    return found
+
+
+def _find_links(blocking: Sequence[Entry], others: Sequence[Entry]) -> dict[int, Link]:
+    found: dict[int, Link] = {}
+    for key, group in itertools.groupby(enumerate(blocking), key=lambda item: _strict_layer(item[1])):
+        if key is not None:
+            positions, members = zip(*group, strict=True)
+            found[positions[0]] = Link(
+                entries=members, others=tuple(entry for entry in others if _strict_layer(entry) == key)
+            )
+    return found
+
+
+def _strict_layer(entry: Entry) -> tuple[str, str] | None:
+    """The layer of a hook whose dialect evaluates strictly, None for others."""
+    source = entry.hook.source
+    return (source.layer, source.dialect) if source.evaluation == "strictest" else None
+
+
+def _walked_kind(entry: Entry) -> bool | None:
+    """Whether a handler is async; None for what no walk may take: other hooks, conditions on arguments, rechecks."""
+    hook = entry.hook
+    if not isinstance(hook.action, HandlerAction) or hook.match.args or hook.execution.recheck:
+        return None
+    return hook.action.is_async
 
 
 class Registry:

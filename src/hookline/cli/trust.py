@@ -82,9 +82,9 @@ def _show(layers: Layers, snapshot: Snapshot, changes: tuple[str, ...]) -> None:
         say(f"  {paint(hook.id, 'cyan')} at {hook.event} runs:")
         for line in reveal(describe_action(hook)).splitlines():
             say(f"      {line}")
-        if hook.action.cwd:
-            say(f"      in {reveal(hook.action.cwd)}")
-        for name, value in hook.action.env.items():
+        if hook.program.cwd:
+            say(f"      in {reveal(hook.program.cwd)}")
+        for name, value in hook.program.env.items():
             say(f"      with {reveal(name)}={reveal(value)}")
     for loaded in layers.files:
         if loaded.file.layer == "project":

@@ -77,7 +77,7 @@ class _HookLint(Struct, frozen=True):
         yield from self._check_gate()
         yield from self._check_templates()
         yield from self._check_cwd()
-        action = self.hook.action
+        action = self.hook.program
         if isinstance(action, ScriptAction):
             yield from self._check_script(action)
         elif isinstance(action, CommandAction):
@@ -129,8 +129,8 @@ class _HookLint(Struct, frozen=True):
 
     def _check_templates(self) -> Iterator[Problem]:
         known = template_names(self._dialect)
-        texts: list[tuple[str, tuple[str, ...], str]] = [("cwd", (), self.hook.action.cwd)]
-        texts += [("env", (name,), value) for name, value in self.hook.action.env.items()]
+        texts: list[tuple[str, tuple[str, ...], str]] = [("cwd", (), self.hook.program.cwd)]
+        texts += [("env", (name,), value) for name, value in self.hook.program.env.items()]
         for key, rest, text in texts:
             for name in _TEMPLATE.findall(text):
                 if name not in known:
@@ -138,7 +138,7 @@ class _HookLint(Struct, frozen=True):
                     yield self._problem("unknown-template", message, "run", key, *rest, cure=suggest(name, list(known)))
 
     def _check_cwd(self) -> Iterator[Problem]:
-        cwd = self.hook.action.cwd
+        cwd = self.hook.program.cwd
         if cwd and not os.path.isabs(cwd) and not cwd.startswith("${"):  # noqa: PTH117 - a text, not a path yet
             message = f"the relative directory {cwd!r} starts wherever the agent was started"
             yield self._problem("relative-cwd", message, "run", "cwd", cure="start it with ${workspace_cwd}/")
@@ -202,5 +202,5 @@ class _HookLint(Struct, frozen=True):
                 )
 
     def _search_path(self) -> str:
-        own = self.hook.action.env.get("PATH")
+        own = self.hook.program.env.get("PATH")
         return own if own is not None else clean_search_path(os.environ.get("PATH", os.defpath))

@@ -194,7 +194,7 @@ def _find_arguments(hook: Hook, project: Path) -> Iterator[Path]:
 
 def _own_directory(hook: Hook, project: Path) -> Path:
     """Where the hook's relative arguments start."""
-    return project / hook.action.cwd.replace("${workspace_cwd}", str(project))
+    return project / hook.program.cwd.replace("${workspace_cwd}", str(project))
 
 
 def _is_regular(path: Path) -> bool:
@@ -213,7 +213,7 @@ def _is_inside(path: Path, project: Path) -> bool:
 
 def _words_of(hook: Hook) -> list[str]:
     """All words of a hook's command that may name a file; an argument may be a text for a shell itself."""
-    action = hook.action
+    action = hook.program
     if isinstance(action, ShellAction):
         return split_shell_words(action.text)
     if isinstance(action, ScriptAction):

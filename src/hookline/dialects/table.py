@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from hookline.dialects.base import Dialect
 from hookline.dialects.chrys import CHRYS
 from hookline.dialects.native import NATIVE
+from hookline.dialects.xcsh import XCSH
 from hookline.errors import ConfigError
 
-DIALECTS: Mapping[str, Dialect] = {NATIVE.name: NATIVE, CHRYS.name: CHRYS}
+DIALECTS: Mapping[str, Dialect] = {NATIVE.name: NATIVE, CHRYS.name: CHRYS, XCSH.name: XCSH}
 
 
 def get_dialect(name: str) -> Dialect:

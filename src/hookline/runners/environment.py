@@ -53,7 +53,7 @@ def choose_directory(hook: Hook, event: Event, values: Mapping[str, str], *, pro
 
     A directory the hook names itself is taken as it is: if it does not exist, the hook cannot start.
     """
-    own = fill_templates(hook.action.cwd, values)
+    own = fill_templates(hook.program.cwd, values)
     if own:
         return WorkingDirectory(path=own)
     session = event.cwd or str(project)
@@ -101,7 +101,7 @@ def build_environment(
     if hook.source.layer == "project":
         # A cache beside a project's scripts would change the content that was trusted.
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    environment |= {name: fill_templates(value, values) for name, value in hook.action.env.items()}
+    environment |= {name: fill_templates(value, values) for name, value in hook.program.env.items()}
     environment[DEPTH_VARIABLE] = str(depth + 1)
     environment[TOKEN_VARIABLE] = run_id
     return environment

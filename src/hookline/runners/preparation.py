@@ -82,7 +82,7 @@ class Preparation:
         return template_values(dialect, payload.event, project=around.project, home=around.homes[dialect.name])
 
     async def _build_argv(self, hook: Hook, dialect: Dialect, environment: Mapping[str, str]) -> tuple[str, ...]:
-        action = hook.action
+        action = hook.program
         search_path = environment.get("PATH", os.defpath)
         if isinstance(action, ShellAction):
             return _shell_argv(action, dialect, environment)
