@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Awaitable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal, Protocol, get_args
@@ -214,35 +214,39 @@ def _await_apart(providers: Sequence[Provider], answers: Sequence[object]) -> li
 
 def _merge(providers: Sequence[Provider], answers: Sequence[object], disabled_ids: frozenset[str]) -> Discovery:
     """One list of what all providers have answered, both in the same order."""
-    everything: list[HookItem] = []
-    disabled: list[HookItem] = []
+    items: list[HookItem] = []
     skipped: list[SkippedFile] = []
     warnings: list[str] = []
-    first: dict[str, str] = {}
     for provider, answer in zip(providers, answers, strict=True):
         found = _read_answer(answer)
-        skipped += found.skipped
         faults = [_find_fault(item) for item in found.items]
+        valid = [item for item, fault in zip(found.items, faults, strict=True) if fault is None]
+        items += [replace(item, provider=provider.name, shadowed_by=None) for item in valid]
+        skipped += found.skipped
         warnings += [f"provider {provider.name!r}: {text}" for text in (*found.warnings, *_report(faults))]
-        for item, fault in zip(found.items, faults, strict=True):
-            if fault is not None:
-                continue
-            own = replace(item, provider=provider.name, shadowed_by=None)
-            if own.id in disabled_ids:
-                disabled.append(own)
-                continue
-            if own.key is not None:
-                own = replace(own, shadowed_by=first.get(own.key))
-                first.setdefault(own.key, provider.name)
-            everything.append(own)
+    marked = tuple(_mark_shadowed(item for item in items if item.id not in disabled_ids))
     return Discovery(
-        items=tuple(item for item in everything if not item.is_shadowed),
-        all_items=tuple(everything),
-        disabled=tuple(disabled),
+        items=tuple(item for item in marked if not item.is_shadowed),
+        all_items=marked,
+        disabled=tuple(item for item in items if item.id in disabled_ids),
         skipped=tuple(skipped),
         warnings=tuple(warnings),
-        providers=tuple(dict.fromkeys(item.provider for item in everything)),
+        providers=tuple(dict.fromkeys(item.provider for item in marked)),
     )
+
+
+def _mark_shadowed(items: Iterable[HookItem]) -> Iterator[HookItem]:
+    """The same items, each with the provider of the earlier one that has its key."""
+    first: dict[str, str] = {}
+    for item in items:
+        key = item.key
+        if key is None:
+            yield item
+        elif key in first:
+            yield replace(item, shadowed_by=first[key])
+        else:
+            first[key] = item.provider
+            yield item
 
 
 def _read_answer(answer: object) -> Found:
