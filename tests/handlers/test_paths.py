@@ -48,6 +48,7 @@ def test_a_path_of_each_kind_is_resolved(text: str, path: str) -> None:
         ("~", "/home/you"),
         ("~/", "/home/you"),
         ("~/../other/a", "/home/other/a"),
+        ("~//etc/a", "/home/you/etc/a"),
         ("a/./b//c/", "/cwd/a/b/c"),
         ("/a/../../../b", "/b"),
         ("//a/b", "/a/b"),
@@ -147,6 +148,10 @@ def test_a_space_of_any_kind_is_a_plain_one(space: str) -> None:
 @pytest.mark.parametrize("unseen", ["\ufeff", "\u200b", "\u2060", "\u180e"])
 def test_what_has_no_width_is_nothing(unseen: str) -> None:
     assert resolve(f"{unseen}~/ho{unseen}oks") == "/home/you/hooks"
+
+
+def test_what_has_no_width_may_follow_the_tilde() -> None:
+    assert resolve("~\u200b/a") == "/home/you/a"
 
 
 @pytest.mark.parametrize("name", ["a\u200cb", "👩\u200d💻"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import unicodedata
@@ -34,9 +35,10 @@ def resolve_path(text: str, base: Path, home: Path) -> Path:
     plain = _plain_spaces(text)
     _check(plain, text)
     if plain != text:
-        literal = _locate(text, base, home)
-        if os.path.lexists(literal):
-            return literal
+        with contextlib.suppress(UnusablePathError):  # as it is written it may be none, which is no fault then
+            literal = _locate(text, base, home)
+            if os.path.lexists(literal):
+                return literal
     return _locate(plain, base, home)
 
 
@@ -96,11 +98,12 @@ def _expand(path: str, text: str, home: Path) -> str:
     name, slash, rest = path.replace("\\", "/").partition("/") if os.name == "nt" else path.partition("/")
     if not name.startswith("~"):
         return path
+    # Joined as texts: what follows `~//` is no absolute path.
     if name == "~":
-        return os.path.join(home, rest)  # noqa: PTH118 - a text
+        return f"{home}/{rest}"
     folder = os.path.expanduser(name)  # noqa: PTH111 - never raises
     if folder == name:
         raise UnusablePathError(
             f"{text!r}: there is no user {name[1:]!r}; write ./{name}{slash}... for a file of that name"
         )
-    return os.path.join(folder, rest)  # noqa: PTH118 - a text
+    return f"{folder}/{rest}"
