@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from hookline.errors import HooklineError
@@ -35,6 +35,21 @@ async def run_in_thread(function: Callable[[], object]) -> None:
         await asyncio.to_thread(function)
     else:
         await _import_anyio().to_thread.run_sync(function)
+
+
+async def gather(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """What coroutines return that run side by side, in the order in which they are given."""
+    if is_on_asyncio():
+        return await asyncio.gather(*works)
+    results: dict[int, T] = {}
+
+    async def keep(index: int, work: Coroutine[Any, Any, T]) -> None:
+        results[index] = await work
+
+    async with _import_anyio().create_task_group() as group:
+        for index, work in enumerate(works):
+            group.start_soon(keep, index, work)
+    return [results[index] for index in range(len(works))]
 
 
 async def shield(work: Coroutine[Any, Any, T]) -> T:

@@ -41,6 +41,11 @@ class NoInterpreterError(Exception):
     """No program was found to run a script with; says which ones were looked for."""
 
 
+def has_known_suffix(path: Path) -> bool:
+    """Whether a file's suffix says which programs may run it; those of Python are not among them."""
+    return path.suffix.lower() in _PROGRAMS
+
+
 def choose_interpreter(path: Path, chosen: tuple[str, ...], *, search_path: str, prefers_uv: bool) -> Interpreter:
     """
     The interpreter of a script; `chosen` is what the hook itself names, and wins.
