@@ -61,7 +61,7 @@ LEVELS = {
 # Which other edges an edge may use.
 EDGE_FRIENDS = {
     "runners": {"dialects", "process", "handlers"},
-    "config": {"dialects"},
+    "config": {"dialects", "handlers"},
     "handlers": {"process", "waiting"},
 }
 # Edges that know nothing of Hookline and that every other edge may use.

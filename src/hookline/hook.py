@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -166,7 +166,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """
     Settings shared by all hooks of an engine; times are seconds.
 
-    `log_payloads` says what of a payload the run log keeps; times to keep things are in days.
+    `log_payloads` says what of a payload the run log keeps; times to keep things are in days. `disabled_ids` are
+    those of modules and scripts in `pre` and `post` folders that are to be left out.
     """
 
     shutdown_grace_s: float = 5.0
@@ -181,3 +182,4 @@ class Settings(Struct, frozen=True, kw_only=True):
     recheck_guards: bool = True
     max_hook_depth: int = 3
     handler_timeout_s: float = 30.0
+    disabled_ids: Sequence[str] = ()

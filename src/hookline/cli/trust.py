@@ -12,8 +12,8 @@ from hookline.cli.describe import describe_action
 from hookline.cli.options import home_option, load, resolve_home
 from hookline.cli.screen import paint, reveal, say, show_problem
 from hookline.config.layers import Layers
-from hookline.config.project import project_folders, project_guards, project_hooks
-from hookline.config.snapshot import Snapshot, UncoverableError, take_snapshot
+from hookline.config.project import project_guards
+from hookline.config.snapshot import Snapshot, UncoverableError
 from hookline.config.trust import TrustStore, judge
 from hookline.dialects.table import get_dialect
 from hookline.errors import ConfigError
@@ -33,11 +33,10 @@ def command(project: Path, home: Path | None) -> int:
     if os.environ.get(DEPTH_VARIABLE, "0") != "0":
         raise ConfigError("hookline trust does not work inside a hook: trust is for a person to give")
     layers = load(project, home, trust="all")
-    own = [loaded for loaded in layers.files if loaded.file.layer == "project"]
-    if not own:
+    if not layers.parts.paths:
         is_known = TrustStore(resolve_home(home)).get(layers.project) is not None
         hint = "; what you trusted is gone: hookline untrust does without it" if is_known else ""
-        raise ConfigError(f"{layers.project} has no hooks file{hint}")
+        raise ConfigError(f"{layers.project} has no hooks{hint}")
     store = TrustStore(resolve_home(home))
     snapshot = snapshot_project(layers)
     record = store.get(layers.project)
@@ -58,10 +57,9 @@ def command(project: Path, home: Path | None) -> int:
 
 def snapshot_project(layers: Layers) -> Snapshot:
     """The content of a project's hooks; raises `ConfigError` when it cannot be covered."""
-    own = [loaded for loaded in layers.files if loaded.file.layer == "project"]
     dialects = [get_dialect(name) for name in layers.homes]
     try:
-        return take_snapshot(layers.project, project_folders(layers.project, dialects), project_hooks(own))
+        return layers.parts.take_snapshot(layers.project, dialects)
     except (UncoverableError, OSError) as error:
         raise ConfigError(f"the hooks of {layers.project} cannot be trusted: {error}") from error
 
@@ -86,6 +84,13 @@ def _show(layers: Layers, snapshot: Snapshot, changes: tuple[str, ...]) -> None:
             say(f"      in {reveal(hook.program.cwd)}")
         for name, value in hook.program.env.items():
             say(f"      with {reveal(name)}={reveal(value)}")
+    for hook in layers.modules.hooks:
+        if hook.source.layer == "project":
+            say(f"  {paint(hook.id, 'cyan')} at {hook.event} runs:")
+            say(f"      {reveal(describe_action(hook))}")
+    for spec in layers.modules.specs:
+        if spec.layer == "project":
+            say(f"  {paint('module', 'cyan')} {reveal(str(spec.path))} runs in the agent's own process")
     for loaded in layers.files:
         if loaded.file.layer == "project":
             for problem in loaded.reading.problems:

@@ -17,13 +17,15 @@ from msgspec.structs import replace
 from hookline.config.file import LoadedFile, load_file
 from hookline.config.locate import HookFile, default_home, find_homes, find_hook_files, hook_file_candidates
 from hookline.config.memory import GuardMemory
-from hookline.config.project import ProjectVerdict, guards_of, judge_project
+from hookline.config.modules import ModuleSet, find_modules
+from hookline.config.project import ProjectParts, ProjectVerdict, guards_of, judge_project
 from hookline.config.snapshot import Snapshot
 from hookline.config.trust import Trust, TrustStore, check_trust
 from hookline.dialects.base import Dialect, Reading
 from hookline.dialects.native import NATIVE
 from hookline.dialects.table import DIALECTS, get_dialect
 from hookline.errors import ConfigError
+from hookline.handlers.discover import Provider
 from hookline.hook import Hook, Settings
 from hookline.problem import Place, Problem
 from hookline.registry import Closure
@@ -35,8 +37,9 @@ class Layers(Struct, frozen=True, kw_only=True):
     """
     What all hook files say together, in the order in which hooks run.
 
-    `hooks` are those that may run. `snapshot` is the trusted content, to be compared again before each run;
-    None when content does not matter.
+    `hooks` are those that may run; those that modules register are known only when these are loaded. `parts` are
+    what the project's hooks are made of, whether they count or not. `snapshot` is the trusted content, to be
+    compared again before each run; None when content does not matter.
     """
 
     project: Path
@@ -46,6 +49,8 @@ class Layers(Struct, frozen=True, kw_only=True):
     closures: tuple[Closure, ...]
     settings: Settings
     problems: tuple[Problem, ...]
+    modules: ModuleSet = ModuleSet()
+    parts: ProjectParts = ProjectParts(files=())
     snapshot: Snapshot | None = None
 
 
@@ -56,6 +61,7 @@ def load_layers(
     dialects: Sequence[str] | None = None,
     trust: Trust = "recorded",
     broken_config: BrokenConfig = "closed",
+    providers: Sequence[Provider] = (),
     remember_guards: bool = True,
 ) -> Layers:
     """
@@ -63,7 +69,8 @@ def load_layers(
 
     `home` is native's user folder. `dialects` names the formats to read, in the order of their layers; if it
     is None the user's own file says which. `trust` judges the project's files. A counted native file that
-    cannot be parsed closes what its last good version guarded, unless `broken_config` is `open`.
+    cannot be parsed closes what its last good version guarded, unless `broken_config` is `open`. `providers` find
+    modules and scripts besides those in the usual folders.
     Raises `ConfigError` for an option that cannot be honoured.
     """
     check_trust(trust)
@@ -75,14 +82,26 @@ def load_layers(
     homes = find_homes(enabled, native_home)
     files = [load_file(file) for file in find_hook_files(project, homes, enabled)]
     own = [loaded for loaded in files if loaded.file.layer == "project"]
-    verdict = judge_project(project, enabled, own, trust, TrustStore(native_home))
+    settings = _merge_settings([loaded.reading for loaded in files if loaded.file.layer == "user"])
+    memory = GuardMemory(native_home)
+    parts = _find_parts(project, homes, files, own, settings, memory)
+    verdict = judge_project(project, enabled, parts, trust, TrustStore(native_home))
     files = [_count(loaded, verdict) for loaded in files]
     counted = [loaded.reading for loaded in files if loaded.is_counted]
+    modules = find_modules(
+        project,
+        homes,
+        files,
+        settings,
+        providers=providers,
+        with_project=verdict.is_counted,
+        snapshot=verdict.snapshot,
+    )
     closures = [closure for reading in counted for closure in reading.closures]
     problems += [problem for reading in counted for problem in reading.problems]
     problems += verdict.problems
     problems += _find_collisions(counted)
-    memory = GuardMemory(native_home)
+    problems += modules.problems
     if broken_config == "closed":
         closures += [closure for loaded in files for closure in _close_broken(loaded, memory)]
     if remember_guards:
@@ -91,12 +110,40 @@ def load_layers(
         project=project,
         homes=homes,
         files=tuple(files),
-        hooks=tuple(hook for reading in counted for hook in reading.hooks),
+        hooks=_order_hooks(files, modules),
+        modules=modules,
+        parts=parts,
         closures=(*closures, *verdict.closures),
         settings=_merge_settings(counted),
         problems=tuple(problems),
         snapshot=verdict.snapshot,
     )
+
+
+def _find_parts(
+    project: Path,
+    homes: dict[str, Path],
+    files: Sequence[LoadedFile],
+    own: Sequence[LoadedFile],
+    settings: Settings,
+    memory: GuardMemory,
+) -> ProjectParts:
+    """What the project's hooks are made of, whether they may run or not."""
+    found = find_modules(project, homes, files, settings)
+    modules = [spec.path for spec in found.specs if spec.layer == "project"]
+    scripts = [hook.source.place.path for hook in found.hooks if hook.source.layer == "project"]
+    guards = [guard for module in modules for guard in memory.recall(module)]
+    return ProjectParts(files=own, modules=[*modules, *scripts], guards=guards)
+
+
+def _order_hooks(files: Sequence[LoadedFile], modules: ModuleSet) -> tuple[Hook, ...]:
+    """The hooks of each layer: those of its files, then its scripts; the project's layer before the user's."""
+    found: list[Hook] = []
+    for layer in ("project", "user"):
+        counted = (loaded.reading for loaded in files if loaded.is_counted and loaded.file.layer == layer)
+        found += [hook for reading in counted for hook in reading.hooks]
+        found += [hook for hook in modules.hooks if hook.source.layer == layer]
+    return tuple(found)
 
 
 def _check_home(home: Path, project: Path) -> None:

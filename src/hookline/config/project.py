@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hookline.config.file import LoadedFile
 from hookline.config.snapshot import Snapshot, UncoverableError, take_snapshot
-from hookline.config.trust import GuardedEvent, Judgement, Trust, TrustStore, find_guards, judge
+from hookline.config.trust import GuardedEvent, Judgement, Trust, TrustRecord, TrustStore, find_guards, judge
 from hookline.dialects.base import Dialect, Reading
 from hookline.hook import Hook
 from hookline.problem import Place, Problem, Severity
@@ -31,7 +31,8 @@ class ProjectVerdict(Struct, frozen=True, kw_only=True):
 
 def project_folders(project: Path, dialects: Sequence[Dialect]) -> list[Path]:
     """The folders whose whole content belongs to a project's hooks."""
-    return [project / dialect.folder / "hooks" for dialect in dialects]
+    names = dict.fromkeys(name for dialect in dialects for name in (dialect.folder, *dialect.script_folders))
+    return [project / name / "hooks" for name in names]
 
 
 def project_hooks(files: Sequence[LoadedFile]) -> list[Hook]:
@@ -50,38 +51,63 @@ def project_guards(files: Sequence[LoadedFile]) -> tuple[GuardedEvent, ...]:
     return tuple(guard for loaded in files for guard in guards_of(loaded.reading))
 
 
+class ProjectParts(Struct, frozen=True, kw_only=True):
+    """
+    What a project's hooks are made of: its hook files, and the paths of its modules and scripts.
+
+    `guards` are the gates that its modules are known to guard, since nothing tells that without running them.
+    """
+
+    files: Sequence[LoadedFile]
+    modules: Sequence[Path] = ()
+    guards: Sequence[GuardedEvent] = ()
+
+    @property
+    def paths(self) -> list[Path]:
+        """All of them."""
+        return [*(loaded.file.path for loaded in self.files), *self.modules]
+
+    def take_snapshot(self, project: Path, dialects: Sequence[Dialect]) -> Snapshot:
+        """Their content now; raises as `hookline.config.snapshot.take_snapshot` does."""
+        return take_snapshot(project, project_folders(project, dialects), project_hooks(self.files), self.modules)
+
+
 def judge_project(
-    project: Path, dialects: Sequence[Dialect], files: Sequence[LoadedFile], trust: Trust, store: TrustStore
+    project: Path, dialects: Sequence[Dialect], parts: ProjectParts, trust: Trust, store: TrustStore
 ) -> ProjectVerdict:
-    """Judge a project's files, which have been read but not run."""
+    """Judge the parts of a project, which have been read but not run."""
     if trust == "all":
         return ProjectVerdict(is_counted=True)
     if trust == "none":
-        return _leave_alone(files, "this agent loads none", cure="trust is set to none; recorded is the default")
+        return _leave_alone(parts, "this agent loads none", cure="trust is set to none; recorded is the default")
     record = store.get(project) if trust == "recorded" else None
-    if not files and record is None:
+    if not parts.paths and record is None:
         return ProjectVerdict(is_counted=False)
     try:
-        snapshot = take_snapshot(project, project_folders(project, dialects), project_hooks(files))
+        snapshot = parts.take_snapshot(project, dialects)
     except (UncoverableError, OSError) as error:
-        return _refuse(project, files, str(error), record.guards if record else ())
+        return _refuse(project, parts, str(error), _join_guards(record, parts))
     if not isinstance(trust, str):
         is_known = snapshot.digest in trust
         judgement = Judgement(state="trusted" if is_known else "new")
     else:
         judgement = judge(snapshot, record)
-    if judgement.state == "trusted" and (change := _find_swapped(snapshot, files)) is not None:
+    if judgement.state == "trusted" and (change := _find_swapped(snapshot, parts.files)) is not None:
         # What was read is not what was digested: a file has changed in between.
-        guards = record.guards if record else ()
-        judgement = Judgement(state="changed", changes=(change,), guards=guards)
+        judgement = Judgement(state="changed", changes=(change,))
     if judgement.state == "trusted":
         return ProjectVerdict(is_counted=True, snapshot=snapshot)
     if judgement.state == "new":
         cure = "look at them with hookline list, then trust them with hookline trust"
         if not isinstance(trust, str):
             cure = f"the digest of what was found is {snapshot.digest}"
-        return _leave_alone(files, "they are code that came with the project", cure=cure)
-    return _close(project, files, judgement)
+        return _leave_alone(parts, "they are code that came with the project", cure=cure)
+    return _close(project, parts, judgement, _join_guards(record, parts))
+
+
+def _join_guards(record: TrustRecord | None, parts: ProjectParts) -> tuple[GuardedEvent, ...]:
+    """What stays closed when a project's hooks have changed: what they guarded when they were trusted."""
+    return () if record is None else (*record.guards, *parts.guards)
 
 
 def _find_swapped(snapshot: Snapshot, files: Sequence[LoadedFile]) -> str | None:
@@ -92,9 +118,9 @@ def _find_swapped(snapshot: Snapshot, files: Sequence[LoadedFile]) -> str | None
     return snapshot.find_change()
 
 
-def _leave_alone(files: Sequence[LoadedFile], why: str, *, cure: str) -> ProjectVerdict:
+def _leave_alone(parts: ProjectParts, why: str, *, cure: str) -> ProjectVerdict:
     """One notice for all files of the project."""
-    paths = [loaded.file.path for loaded in files]
+    paths = parts.paths
     if not paths:
         return ProjectVerdict(is_counted=False)
     others = f" ({', '.join(str(path) for path in paths[1:])} neither)" if paths[1:] else ""
@@ -103,23 +129,23 @@ def _leave_alone(files: Sequence[LoadedFile], why: str, *, cure: str) -> Project
     return ProjectVerdict(is_counted=False, why_not="untrusted", problems=(problem,))
 
 
-def _refuse(project: Path, files: Sequence[LoadedFile], why: str, guards: Sequence[GuardedEvent]) -> ProjectVerdict:
+def _refuse(project: Path, parts: ProjectParts, why: str, guards: Sequence[GuardedEvent]) -> ProjectVerdict:
     message = f"this project's hooks are not loaded: {why}"
     cure = "hooks must consist of regular files of the project"
-    problem = _problem("untrustable", message, _first_path(project, files), cure, "error")
+    problem = _problem("untrustable", message, _first_path(project, parts), cure, "error")
     closures = _close_all(guards, why)
     return ProjectVerdict(is_counted=False, why_not="untrustable", problems=(problem,), closures=closures)
 
 
-def _close(project: Path, files: Sequence[LoadedFile], judgement: Judgement) -> ProjectVerdict:
+def _close(project: Path, parts: ProjectParts, judgement: Judgement, guards: Sequence[GuardedEvent]) -> ProjectVerdict:
     named = ", ".join(judgement.changes[:_MOST_NAMED])
     more = len(judgement.changes) - _MOST_NAMED
     what = f"{named} and {more} more" if more > 0 else named
     message = f"this project's hooks have changed since you trusted them, so none of them runs: {what}"
     cure = "look at the change, then run hookline trust, or hookline untrust to do without them"
-    problem = _problem("trust-changed", message, _first_path(project, files), cure, "warning")
+    problem = _problem("trust-changed", message, _first_path(project, parts), cure, "warning")
     why = f"they have changed since you trusted them ({what}); look at the change and run hookline trust"
-    closures = _close_all(judgement.guards, why)
+    closures = _close_all(guards, why)
     return ProjectVerdict(is_counted=False, why_not="changed", problems=(problem,), closures=closures)
 
 
@@ -134,8 +160,8 @@ def _close_all(guards: Sequence[GuardedEvent], why: str) -> tuple[Closure, ...]:
     )
 
 
-def _first_path(project: Path, files: Sequence[LoadedFile]) -> Path:
-    return files[0].file.path if files else Path(os.fspath(project))
+def _first_path(project: Path, parts: ProjectParts) -> Path:
+    return parts.paths[0] if parts.paths else Path(os.fspath(project))
 
 
 def _problem(code: str, message: str, path: Path, cure: str, severity: Severity) -> Problem:

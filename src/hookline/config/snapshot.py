@@ -106,7 +106,9 @@ def _is_same(first: str, second: Path) -> bool:
         return False
 
 
-def take_snapshot(project: Path, folders: Iterable[Path], hooks: Sequence[Hook]) -> Snapshot:
+def take_snapshot(
+    project: Path, folders: Iterable[Path], hooks: Sequence[Hook], modules: Sequence[Path] = ()
+) -> Snapshot:
     """
     Read all files that the project's hooks are made of.
 
@@ -120,7 +122,12 @@ def take_snapshot(project: Path, folders: Iterable[Path], hooks: Sequence[Hook])
     for hook in hooks:
         for path in _find_arguments(hook, project):
             taker.add_file(path)
-    return Snapshot(project=project, files=taker.files, not_covered=tuple(_find_not_covered(hooks, project)))
+    for module in modules:
+        if os.path.lexists(module):
+            taker.add_file(module)
+    imports = (f"module {module.name}: what it imports" for module in modules if module.suffix == ".py")
+    not_covered = (*_find_not_covered(hooks, project), *imports)
+    return Snapshot(project=project, files=taker.files, not_covered=not_covered)
 
 
 class _Taker:

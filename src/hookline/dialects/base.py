@@ -11,8 +11,18 @@ from hookline.document import Document
 from hookline.events import Event
 from hookline.hook import Hook, LayerName
 from hookline.outcome import Answer, Failure
-from hookline.problem import Problem
+from hookline.problem import Place, Problem
 from hookline.registry import Closure
+
+
+class ModuleEntry(Struct, frozen=True, kw_only=True):
+    """A module that a hook file names: its path as written, and what is said of it; `timeout_s` is in seconds."""
+
+    path: str
+    place: Place
+    is_required: bool = False
+    timeout_s: float | None = None
+    enabled: bool = True
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -28,6 +38,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     entries: tuple[int, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     dialects: tuple[str, ...] | None = None
+    modules: tuple[ModuleEntry, ...] = ()
     closures: tuple[Closure, ...] = ()
     problems: tuple[Problem, ...] = ()
     is_lost: bool = False
@@ -43,6 +54,10 @@ class Dialect(Protocol):
     @property
     def folder(self) -> str:
         """The folder below a project or a user's home that holds its `hooks/`, such as `.hookline`."""
+
+    @property
+    def script_folders(self) -> tuple[str, ...]:
+        """The folders whose `hooks/pre` and `hooks/post` hold modules and scripts, such as `.hookline`."""
 
     @property
     def file_names(self) -> tuple[str, ...]:

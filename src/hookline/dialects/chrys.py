@@ -46,6 +46,7 @@ class ChrysDialect(Struct, frozen=True):
 
     name: str = "chrys"
     folder: str = ".chrys"
+    script_folders: tuple[str, ...] = ()
     file_names: tuple[str, ...] = ("hooks.yaml", "hooks.yml", "hooks.json")
     yaml_version: str = "1.1"
     is_stdin_payload: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from hookline.dialects import spec
-from hookline.dialects.base import Reading
+from hookline.dialects.base import ModuleEntry, Reading
 from hookline.dialects.entry import EntryReader, FileRules
 from hookline.dialects.findings import Findings
 from hookline.document import Document
@@ -67,12 +68,14 @@ class _FileReader:
         self._check_root(data)
         settings = self._read_settings(data.get("settings"))
         dialects = self._read_dialects(data.get("dialects"))
+        modules = self._read_modules(data.get("modules"))
         hooks, closures = self._read_hooks(data.get("hooks"))
         return Reading(
             hooks=tuple(hook for _, hook in hooks),
             entries=tuple(index for index, _ in hooks),
             settings=settings,
             dialects=dialects,
+            modules=tuple(modules),
             closures=tuple(closures),
             problems=tuple(self._findings.problems),
             is_lost=self._are_hooks_lost(data),
@@ -130,6 +133,26 @@ class _FileReader:
             )
             return None
         return tuple(data)
+
+    def _read_modules(self, data: Any) -> Iterator[ModuleEntry]:
+        if data is None or "modules" not in self._rules.root_keys:
+            return
+        if not isinstance(data, list):
+            message = f"modules must be a list, not {type(data).__name__}"
+            self._findings.add("wrong-type", message, "modules", cure="start each module with - and its path")
+            return
+        for index, entry in enumerate(data):
+            found = spec.convert({"path": entry} if isinstance(entry, str) else entry, spec.ModuleSpec)
+            if isinstance(found, list):
+                self._findings.add_misfits(found, "modules", index)
+                continue
+            yield ModuleEntry(
+                path=found.path,
+                place=self._document.place("modules", index),
+                is_required=found.required,
+                timeout_s=found.timeout_seconds,
+                enabled=found.enabled,
+            )
 
     def _read_hooks(self, data: Any) -> tuple[list[tuple[int, Hook]], list[Closure]]:
         hooks: list[tuple[int, Hook]] = []

@@ -24,14 +24,22 @@ _RULES = FileRules(
     hook_spec=NativeHookSpec,
     execution_spec=NativeExecutionSpec,
     settings_spec=NativeSettingsSpec,
-    root_keys=("version", "dialects", "settings", "hooks"),
+    root_keys=("version", "dialects", "settings", "modules", "hooks"),
     default_bad_reply="error",
     is_all_or_nothing=False,
     closes_when_provoked=True,
     rechecks_guards=True,
     strips_legacy_kinds=False,
     user_keys=frozenset(
-        {"dialects", "max_hook_depth", "recheck_guards", "on_bad_reply", "log_keep_days", "log_payloads"}
+        {
+            "dialects",
+            "disabled_ids",
+            "max_hook_depth",
+            "recheck_guards",
+            "on_bad_reply",
+            "log_keep_days",
+            "log_payloads",
+        }
         | {"outbox_keep_done_days", "outbox_keep_failed_days"}
     ),
 )
@@ -45,6 +53,7 @@ class NativeDialect(Struct, frozen=True):
 
     name: str = "native"
     folder: str = ".hookline"
+    script_folders: tuple[str, ...] = (".hookline",)
     file_names: tuple[str, ...] = ("hooks.yaml", "hooks.yml", "hooks.json")
     yaml_version: str = "1.2"
     is_stdin_payload: bool = True

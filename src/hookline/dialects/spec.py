@@ -119,6 +119,17 @@ class NativeSettingsSpec(SettingsSpec, frozen=True):
     log_payloads: Literal["none", "redacted", "full"] | UnsetType = UNSET
     recheck_guards: bool | UnsetType = UNSET
     max_hook_depth: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    handler_timeout_seconds: Positive | UnsetType = UNSET
+    disabled_ids: list[str] | UnsetType = UNSET
+
+
+class ModuleSpec(_Strict, frozen=True):
+    """One entry of `modules` that is more than a path."""
+
+    path: Text
+    required: bool = False
+    timeout_seconds: Positive | None = None
+    enabled: bool = True
 
 
 class Misfit(Struct, frozen=True, kw_only=True):

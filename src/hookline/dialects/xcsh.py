@@ -129,6 +129,7 @@ class XcshDialect(Struct, frozen=True):
 
     name: str = "xcsh"
     folder: str = ".xcsh"
+    script_folders: tuple[str, ...] = (".xcsh", ".claude")
     file_names: tuple[str, ...] = ()
     yaml_version: str = "1.2"
     is_stdin_payload: bool = True

@@ -1,0 +1,131 @@
+"""Loading modules: their code is run, their `hook(api)` is called, and what it registers counts or is rolled back."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from msgspec import Struct
+
+from hookline.handlers.api import HookAPI, Registration
+from hookline.handlers.importing import UnloadableModuleError, find_factory, forget_module, import_file
+from hookline.hook import LayerName, Settings
+
+LOAD_TIMEOUT_S = 30.0
+"""How long a module may take to load, its `hook(api)` included."""
+
+
+class ModuleSpec(Struct, frozen=True, kw_only=True):
+    """
+    A module to load: its file, the layer it belongs to, and what the hook file says of it.
+
+    `sha256` is the digest of the content that was trusted; other content is refused.
+    """
+
+    path: Path
+    layer: LayerName
+    is_required: bool = False
+    timeout_s: float | None = None
+    sha256: str | None = None
+
+
+class LoadedModule(Struct, frozen=True, kw_only=True, eq=False):
+    """A module that is loaded, with what it registered."""
+
+    spec: ModuleSpec
+    module: ModuleType
+    registration: Registration
+
+    def unload(self) -> None:
+        """Take everything it registered off again and forget its code."""
+        self.registration.leave()
+        forget_module(self.module)
+
+
+class LoadError(Struct, frozen=True, kw_only=True):
+    """A module that could not be loaded, and why."""
+
+    spec: ModuleSpec
+    text: str
+    line: int = 0
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.spec.path
+
+
+class Loading(Struct, frozen=True, kw_only=True):
+    """What became of the modules, each list in the order in which they were to be loaded."""
+
+    modules: tuple[LoadedModule, ...] = ()
+    errors: tuple[LoadError, ...] = ()
+
+
+def load_modules(specs: Sequence[ModuleSpec], settings: Settings) -> Loading:
+    """
+    Load modules one after another; one that fails contributes nothing and leaves the others alone.
+
+    Each is loaded on a thread of its own, so that one that hangs is an error after `LOAD_TIMEOUT_S`.
+    """
+    modules: list[LoadedModule] = []
+    errors: list[LoadError] = []
+    for spec in specs:
+        try:
+            modules.append(_load_in_time(spec, settings))
+        except UnloadableModuleError as error:
+            errors.append(LoadError(spec=spec, text=str(error), line=error.line))
+    return Loading(modules=tuple(modules), errors=tuple(errors))
+
+
+def _load_in_time(spec: ModuleSpec, settings: Settings) -> LoadedModule:
+    registration = Registration(spec.path, spec.layer, settings, timeout_s=spec.timeout_s)
+    outcome: list[Any] = []
+
+    def load() -> None:
+        try:
+            outcome.append(_load(spec, registration))
+        except UnloadableModuleError as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=load, name=f"hookline loads {spec.path.name}", daemon=True)
+    thread.start()
+    thread.join(LOAD_TIMEOUT_S)
+    if not outcome:
+        registration.leave()
+        raise UnloadableModuleError(spec.path, f"it did not finish loading within {LOAD_TIMEOUT_S:g} s")
+    if isinstance(outcome[0], UnloadableModuleError):
+        registration.leave()
+        raise outcome[0]
+    loaded: LoadedModule = outcome[0]
+    return loaded
+
+
+def _load(spec: ModuleSpec, registration: Registration) -> LoadedModule:
+    module = import_file(spec.path, expected_sha256=spec.sha256)
+    try:
+        factory = find_factory(module)
+        _call_factory(factory, HookAPI(registration), spec.path)
+    except UnloadableModuleError:
+        forget_module(module)
+        raise
+    return LoadedModule(spec=spec, module=module, registration=registration)
+
+
+def _call_factory(factory: Any, api: HookAPI, path: Path) -> None:
+    try:
+        made = factory(api)
+        if inspect.isawaitable(made):
+            asyncio.run(_wait_for(made))
+    except BaseException as error:  # boundary: whatever the factory raises, an exit too, is this module's failure
+        text = str(error) or type(error).__name__
+        raise UnloadableModuleError(path, f"its hook(api) raised {type(error).__name__}: {text}") from error
+
+
+async def _wait_for(made: Any) -> None:
+    await made
