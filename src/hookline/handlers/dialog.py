@@ -62,7 +62,7 @@ class Dialog(Coroutine[Any, Any, T]):
             self._coroutine = self._begin()
         return self._coroutine
 
-    def __bool__(self) -> NoReturn:  # noqa: PLE0304 - so that type checkers point at the missing await
+    def __bool__(self) -> NoReturn:
         raise self._note_misuse("is neither true nor false")
 
     def __eq__(self, other: object) -> bool:
