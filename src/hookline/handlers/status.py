@@ -18,7 +18,7 @@ _SEQUENCE = re.compile(
 _BREAKS = re.compile("[\r\n\t\u2028\u2029]")
 _SPACES = re.compile(" +")
 # What turns the direction of writing would reach beyond its own text.
-_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # The vowels and finals that join the Korean syllable before them.
 _JOINING_JAMO = range(0x1160, 0x1200)
 
@@ -31,7 +31,7 @@ def clean_text(text: str) -> str:
 
 
 def _replace(character: str) -> str:
-    if character in _DIRECTIONS:
+    if character in DIRECTIONS:
         return ""
     category = unicodedata.category(character)
     if category == "Cs":  # half a pair: nothing can print it
