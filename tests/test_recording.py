@@ -119,6 +119,12 @@ async def test_a_plain_setup_is_called_too():
     assert host.new_sessions == [NewSession(messages=({"role": "user"},))]
 
 
+async def test_a_new_session_needs_no_setup():
+    host = RecordingHost()
+    await host.new_session(parent_session="/s1.jsonl")
+    assert host.new_sessions == [NewSession(parent_session="/s1.jsonl")]
+
+
 async def test_moves_in_the_session_are_noted():
     host = RecordingHost()
     assert [await host.branch("e1"), await host.navigate_tree("e2", summarize=True)] == [True, True]

@@ -208,7 +208,7 @@ async def test_a_dialog_shows_its_question_and_how_to_answer(keys: PipeInput, sc
     keys.send_text("y")
     await asked
     assert "Dangerous command" in screen.getvalue()
-    assert "Allow: rm -rf / [y/N]" in screen.getvalue()
+    assert "Allow: rm -rf /" in screen.getvalue()
     assert "y: yes, n: no" in screen.getvalue()
 
 
@@ -216,6 +216,21 @@ async def test_a_question_cannot_disguise_itself(keys: PipeInput, screen: io.Str
     keys.send_text("n")
     await open_ui(keys, screen).confirm("Run", "rm -rf /\x1b[2K\rls \u202etxt\ttab")
     assert "rm -rf /<U+001B>[2K<U+000D>ls <U+202E>txt" in screen.getvalue()
+
+
+async def test_a_question_that_is_longer_than_the_window_is_shown_whole(keys: PipeInput, screen: io.StringIO):
+    keys.send_text("n")
+    await open_ui(keys, screen).confirm("Run", "\n".join(f"line {number};" for number in range(100)))
+    assert all(f"line {number};" in screen.getvalue() for number in range(100))
+
+
+@pytest.mark.parametrize("dialog", ["select", "input", "editor"])
+async def test_a_title_that_is_longer_than_the_window_is_shown_whole(keys: PipeInput, screen: io.StringIO, dialog: str):
+    ui = open_ui(keys, screen)
+    title = "\n".join(f"line {number};" for number in range(100))
+    keys.send_text(CTRL_C)
+    assert await (ui.select(title, ["a"]) if dialog == "select" else getattr(ui, dialog)(title)) is None
+    assert all(f"line {number};" in screen.getvalue() for number in range(100))
 
 
 async def test_options_cannot_disguise_themselves(keys: PipeInput, screen: io.StringIO):
@@ -240,10 +255,10 @@ def test_a_notice_cannot_disguise_itself(keys: PipeInput, screen: io.StringIO):
 async def test_a_notice_stands_above_the_dialog_that_is_open(keys: PipeInput, screen: io.StringIO):
     ui = open_ui(keys, screen)
     asked = asyncio.ensure_future(ui.confirm("Sure?", ""))
-    await wait_until(lambda: "Sure?" in screen.getvalue(), "the dialog is shown")
+    await wait_until(lambda: "[y/N]" in screen.getvalue(), "the dialog is shown")
     ui.notify("by the way")
     await wait_until(lambda: "by the way" in screen.getvalue(), "the notice is shown")
-    await wait_until(lambda: "Sure?" in screen.getvalue().split("by the way")[1], "the dialog is shown again")
+    await wait_until(lambda: "[y/N]" in screen.getvalue().split("by the way")[1], "the dialog is shown again")
     keys.send_text("y")
     assert await asked is True
 
@@ -251,7 +266,7 @@ async def test_a_notice_stands_above_the_dialog_that_is_open(keys: PipeInput, sc
 async def test_a_notice_of_another_thread_is_shown(keys: PipeInput, screen: io.StringIO):
     ui = open_ui(keys, screen)
     asked = asyncio.ensure_future(ui.confirm("Sure?", ""))
-    await wait_until(lambda: "Sure?" in screen.getvalue(), "the dialog is shown")
+    await wait_until(lambda: "[y/N]" in screen.getvalue(), "the dialog is shown")
     await asyncio.to_thread(ui.notify, "by the way")
     await wait_until(lambda: "by the way" in screen.getvalue(), "the notice is shown")
     keys.send_text("y")
@@ -261,7 +276,7 @@ async def test_a_notice_of_another_thread_is_shown(keys: PipeInput, screen: io.S
 async def test_a_notice_just_before_the_answer_is_not_lost(keys: PipeInput, screen: io.StringIO):
     ui = open_ui(keys, screen)
     asked = asyncio.ensure_future(ui.confirm("Sure?", ""))
-    await wait_until(lambda: "Sure?" in screen.getvalue(), "the dialog is shown")
+    await wait_until(lambda: "[y/N]" in screen.getvalue(), "the dialog is shown")
     keys.send_text("y")
     ui.notify("by the way")
     await asked

@@ -17,14 +17,14 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from hookline.errors import HooklineError
-from hookline.handlers.status import DIRECTIONS, StatusLine, cut_to_width
+from hookline.handlers.status import DIRECTIONS, StatusLine, cut_to_width, measure_width
 from hookline.handlers.theme import PLAIN_THEME, TERMINAL_THEME, Theme
 from hookline.handlers.ui import Kind
 
 try:
     from prompt_toolkit import PromptSession, print_formatted_text
     from prompt_toolkit.application import Application, create_app_session, get_app, run_in_terminal
-    from prompt_toolkit.formatted_text import StyleAndTextTuples, to_formatted_text
+    from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples, to_formatted_text
     from prompt_toolkit.input import Input
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
     from prompt_toolkit.keys import Keys
@@ -93,7 +93,7 @@ class TerminalUI:
 
         async def ask() -> str | None:
             choice = ChoiceInput(
-                message=_reveal(title),
+                message=_print_long(title),
                 options=[(number, _reveal(option)) for number, option in enumerate(options)],
                 bottom_toolbar=self._describe("arrows or number, Enter: choose, Esc: none"),
                 interrupt_exception=_DismissedError,
@@ -119,7 +119,10 @@ class TerminalUI:
 
         async def ask() -> bool:
             session = self._open_prompt(bindings, "y: yes, n: no")
-            answer: object = await session.prompt_async(_head(title, message, " [y/N] "))
+            # Printed rather than part of the dialog, which shows no more than fits the window: what the user agrees
+            # to must not end where the window does.
+            _print([("bold", _reveal(title)), ("", f"\n{_reveal(message)}" if message else "")])
+            answer: object = await session.prompt_async("[y/N] ")
             return answer is True
 
         return await self._ask(ask, False, timeout_s)
@@ -132,7 +135,7 @@ class TerminalUI:
         async def ask() -> str:
             session = self._open_prompt(bindings, "Enter: done, Esc: dismiss")
             grey: StyleAndTextTuples = [("ansibrightblack", _reveal(placeholder))]
-            return await session.prompt_async(_head(title, "", ": "), placeholder=grey)
+            return await session.prompt_async(f"{_print_long(title)}: ", placeholder=grey)
 
         return await self._ask(ask, None, timeout_s)
 
@@ -144,7 +147,7 @@ class TerminalUI:
 
         async def ask() -> str:
             session = self._open_prompt(bindings, "Ctrl-S: done, Esc: dismiss")
-            return await session.prompt_async(_head(title, "", "\n"), default=prefill, multiline=True)
+            return await session.prompt_async(f"{_print_long(title)}\n", default=prefill, multiline=True)
 
         return await self._ask(ask, None, timeout_s)
 
@@ -248,9 +251,17 @@ def _dismiss(event: KeyPressEvent) -> None:
     event.app.exit(exception=_DismissedError())
 
 
-def _head(title: str, message: str, end: str) -> StyleAndTextTuples:
-    text = f"\n{_reveal(message)}" if message else ""
-    return [("bold", _reveal(title)), ("", f"{text}{end}")]
+def _print_long(title: str) -> str:
+    """The title as a dialog shows it; one that takes more than a line is printed above the dialog instead."""
+    text = _reveal(title)
+    if "\n" not in text and measure_width(text) < get_app().output.get_size().columns:
+        return text
+    _print([("", text)])
+    return ""
+
+
+def _print(text: StyleAndTextTuples) -> None:
+    print_formatted_text(FormattedText(text))
 
 
 def _reveal(text: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -185,6 +187,17 @@ async def test_output_that_is_too_much_is_cut_and_says_so():
 async def test_a_megabyte_of_output_is_whole():
     result = await exec_command("sh", ["-c", "head -c 1000000 /dev/zero | tr '\\0' x"])
     assert (len(result.stdout), result.is_cut) == (1_000_000, False)
+
+
+def test_a_status_that_somebody_else_took_raises():
+    code = (
+        "import asyncio, signal\n"
+        "from hookline.handlers.exec import exec_command\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "asyncio.run(exec_command('true'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "ExecError: the exit status of 'true' was taken by another part of this process" in done.stderr
 
 
 async def test_programs_leave_no_descriptor():

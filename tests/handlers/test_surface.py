@@ -15,6 +15,7 @@ import pytest
 from dialogs import ManualUI
 from hookline.handlers.clock import HandlerClock, running_clock
 from hookline.handlers.surface import HandlerUI
+from hookline.handlers.theme import PLAIN_THEME
 from hookline.handlers.ui import HeadlessUI, UIError
 from waiting import wait_until
 
@@ -150,6 +151,21 @@ def test_a_notice_that_cannot_be_shown_is_an_error():
         HandlerUI(Broken()).get_editor_text()
 
 
+def test_an_interface_that_cannot_say_whether_there_is_a_user_is_an_error():
+    class Vague(ManualUI):
+        @property
+        def is_interactive(self) -> Any:
+            return None
+
+    with pytest.raises(UIError, match="the UI says None for is_interactive, which is not True or False"):
+        _ = HandlerUI(Vague()).is_interactive
+
+
+def test_a_tone_that_no_theme_has_is_refused():
+    with pytest.raises(ValueError, match="'loud' is no tone; there are accent, muted, success, warning, error"):
+        PLAIN_THEME.paint("loud", "text")  # type: ignore[arg-type]
+
+
 def test_what_is_shown_reaches_the_interface():
     manual = ManualUI()
     ui = HandlerUI(manual)
@@ -196,6 +212,13 @@ def test_a_dialog_that_is_not_awaited_equals_no_answer():
     dialog = HandlerUI(HeadlessUI()).select("Delete?", ["yes", "no"])
     with pytest.raises(TypeError, match="equals nothing before it is answered"):
         dialog == "no"  # noqa: B015
+
+
+def test_a_dialog_equals_itself():
+    dialog = HandlerUI(HeadlessUI()).confirm("q", "")
+    assert dialog in {dialog: 1}
+    assert dialog == dialog
+    dialog.close()
 
 
 def test_a_dialog_that_is_never_awaited_warns():
@@ -399,6 +422,32 @@ async def test_dialogs_of_several_event_loops_queue():
 
 async def _ask(ui: HandlerUI, title: str) -> str | None:
     return await ui.input(title)
+
+
+async def test_a_dialog_whose_event_loop_is_gone_leaves_the_queue():
+    manual = ManualUI()
+    ui = HandlerUI(manual)
+    first = asyncio.create_task(ui.input("a"))
+    await manual.wait_for("a")
+    gone = asyncio.to_thread(_begin_and_leave, ui.input("b"))
+    left = await gone
+    third = asyncio.create_task(ui.input("c"))
+    await asyncio.sleep(0)
+    manual.answer("a", "1")
+    await manual.wait_for("c")
+    manual.answer("c", "3")
+    assert (await first, await third) == ("1", "3")
+    left.close()
+
+
+def _begin_and_leave(dialog: Any) -> Any:
+    """Drive a dialog into the queue on a loop that is closed without ending it."""
+
+    async def begin() -> None:
+        dialog.send(None)
+
+    asyncio.run(begin())
+    return dialog
 
 
 # Time

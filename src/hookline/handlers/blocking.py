@@ -103,7 +103,7 @@ class BlockingUI:
         try:
             while not concurrent.futures.wait((future,), timeout=_LOOK_S).done:
                 if not self._loop.is_running():
-                    dialog.close()
+                    dialog.abandon()
                     raise UIError(f"nobody answers {dialog!r}: the event loop of its event has ended")
             return future.result()
         except concurrent.futures.CancelledError:
@@ -117,7 +117,7 @@ class BlockingUI:
         with self._lock:
             error = self._find_obstacle(dialog)
             if error is not None:
-                dialog.close()
+                dialog.abandon()
                 raise error
             future = asyncio.run_coroutine_threadsafe(dialog, self._loop)
             self._waiting.add(future)

@@ -51,10 +51,14 @@ class Dialog(Coroutine[Any, Any, T]):
         return self._open().throw(error if tb is None else error.with_traceback(tb))
 
     def close(self) -> None:
-        """Dismiss the dialog; one that was not opened never will be."""
-        self._needs_warning = False
+        """Dismiss the dialog."""
+        self.abandon()
         if self._coroutine is not None:
             self._coroutine.close()
+
+    def abandon(self) -> None:
+        """Say that nobody waits for the answer any more, and that this is no mistake."""
+        self._needs_warning = False
 
     def _open(self) -> Coroutine[Any, Any, T]:
         if self._coroutine is None:

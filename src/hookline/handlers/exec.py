@@ -93,7 +93,7 @@ async def exec_command(
         raise ExecError(ended.message)
     if stop is not None and was_stopped:
         stop.result()
-    return _to_result(ended, statuses[0] if statuses else ended.status, was_stopped=was_stopped)
+    return _to_result(command, ended, statuses[0] if statuses else ended.status, was_stopped=was_stopped)
 
 
 def _build_command(
@@ -145,14 +145,16 @@ async def _end(child: Child) -> Status:
         raise
 
 
-def _to_result(ended: Ended, status: Status, *, was_stopped: bool) -> ExecResult:
+def _to_result(command: str, ended: Ended, status: Status, *, was_stopped: bool) -> ExecResult:
     # A signal that was set in the moment of the end has not killed anything.
     killed = ended.timed_out
     code = status.exit_code if status.signal is None else _SIGNAL_BASE + status.signal
     if killed:
         code = code or _TERMINATED
     if code is None:
-        raise ExecError("its exit status was taken by another part of this process (is SIGCHLD ignored?)")
+        raise ExecError(
+            f"the exit status of {command!r} was taken by another part of this process (is SIGCHLD ignored?)"
+        )
     return ExecResult(
         stdout=ended.stdout,
         stderr=ended.stderr,

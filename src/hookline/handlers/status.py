@@ -58,10 +58,7 @@ def cut_to_width(text: str, width: int) -> str:
     if left < 0:
         return ""
     end = 0
-    for character in text:
-        left -= _measure(character)
-        if left < 0:
-            break
+    while (left := left - _measure(text[end])) >= 0:
         end += 1
     return text[:end] + ELLIPSIS
 
