@@ -68,7 +68,6 @@ class TerminalUI:
         self._status = StatusLine()
         self._editor_text = ""
         self._screen: contextvars.Context | None = None
-        self._app: Application[Any] | None = None
         self._notices: set[asyncio.Future[None]] = set()
 
     @property

@@ -33,7 +33,7 @@ class Dialog(Coroutine[Any, Any, T]):
         self._needs_warning = True
 
     def __await__(self) -> Generator[Any, Any, T]:
-        if not self._needs_warning:
+        if self._coroutine is not None:
             raise RuntimeError(f"{self._name} was awaited already; open the dialog once more")
         return self._open().__await__()
 
