@@ -54,6 +54,8 @@ LEVELS = {
     "adapters": HOSTS,
     "cli": HOSTS,
     "demo": HOSTS,
+    "terminal": HOSTS,
+    "recording": HOSTS,
     "testing": HOSTS,
     "finish": HOSTS,  # what a detached hook's supervisor turns into: a program of its own
     "__main__": HOSTS,
@@ -74,6 +76,8 @@ LINT_LOOKUPS = {"runners.interpreter", "runners.environment"}
 FOLDER_LOOKUPS = {"runners.interpreter"}
 # Records are structs of it, which cost a fortieth of a dataclass to define; it does nothing else for them.
 RECORD_PACKAGE = "msgspec"
+# Packages that come with an extra, and the one module that may import each.
+EXTRAS = {"prompt_toolkit": "terminal"}
 # Packages whose `__init__` is a public surface of its own, for host authors.
 PUBLIC_PACKAGES = {"lifecycle"}
 STOCK_PARTS = {"base", "spec", "entry", "hookfile", "findings", "reply", "wire"}
@@ -137,6 +141,16 @@ def test_words_and_rules_import_no_other_package():
     assert {"match", "registry", "fold"} <= pure
     wrong = {module: foreign for module in pure if (foreign := find_foreign_imports(module) - allowed)}
     assert not wrong, say("words and rules that import other packages", wrong.items())
+
+
+def test_packages_of_extras_are_imported_where_their_absence_is_told():
+    wrong = [
+        f"{module} imports {package}"
+        for module in read_trees()
+        for package in find_foreign_imports(module) & EXTRAS.keys()
+        if EXTRAS[package] != module
+    ]
+    assert not wrong, say("modules that need an extra", wrong)
 
 
 def test_edges_use_only_the_edges_they_may_use():

@@ -5,6 +5,8 @@ For people who test their own hooks and their own hosts.
 * `FakeRunner` stands in for processes: it answers for each hook as it was told.
 * `make_engine` is a real engine over given hooks, with a fake runner.
 * `RecordingEngine` stands in for an engine: it notes what a host fires, and decides as it was told.
+* `RecordingHost` and `RecordingUI` stand in for a host's sessions and its user: they note what handlers do, and
+  dialogs get the answers prepared for them.
 * `hookline_project` is a pytest fixture: a scratch project with real hooks files and real processes.
   Use it with `from hookline.testing import hookline_project` in a `conftest.py`.
 """
@@ -26,6 +28,12 @@ from hookline.hook import Execution, Hook, Match, OnError, Settings, ShellAction
 from hookline.outcome import EMPTY_DECISION, NO_OBJECTION, Answer, Decision, Failure, Outcome, Run, RunStatus
 from hookline.payload import parse_payload
 from hookline.problem import Place
+from hookline.recording import Asked as Asked
+from hookline.recording import NewSession as NewSession
+from hookline.recording import RecordingHost as RecordingHost
+from hookline.recording import RecordingUI as RecordingUI
+from hookline.recording import Sent as Sent
+from hookline.recording import UnpreparedDialogError as UnpreparedDialogError
 from hookline.runners.base import Payload
 from hookline.sample import sample_payload
 

@@ -56,6 +56,13 @@ async def test_death_by_a_signal_is_reported_as_a_signal(command: Commands, name
     assert (ended.status, ended.timed_out) == (Status(signal=number), False)
 
 
+async def test_as_much_output_is_kept_as_the_command_says(command: Commands) -> None:
+    ended = await run(command.sh("printf %0300d 1", output_limit=100))
+    assert (len(ended.stdout) <= 100, ended.is_cut) == (True, True)
+    ended = await run(command.sh("printf %0100d 1", output_limit=100))
+    assert (len(ended.stdout), ended.is_cut) == (100, False)
+
+
 async def test_both_outputs_are_kept_apart(command: Commands) -> None:
     ended = await run(command.sh("echo out; echo err >&2"))
     assert (ended.stdout, ended.stderr) == ("out\n", "err\n")
@@ -216,6 +223,26 @@ async def test_a_process_over_its_time_is_handed_over(command: Commands, adopted
     assert ended.timed_out
     assert ended.stdout == "begun\n"
     assert [is_running(child.pid) for child in adopted] == [True]
+
+
+async def test_a_process_that_is_stopped_is_handed_over_with_what_it_wrote(
+    command: Commands, adopted: list[Child], tmp_path: Path
+) -> None:
+    stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    text = "trap '' TERM; echo begun; echo $$ > pid; while :; do sleep 1; done"
+    running = asyncio.ensure_future(run_process(command.sh(text), adopt=adopted.append, stop=stop))
+    await wait_for_pid(tmp_path / "pid")
+    stop.set_result(None)
+    ended = await running
+    assert isinstance(ended, Ended)
+    assert (ended.timed_out, ended.stdout, len(adopted)) == (True, "begun\n", 1)
+
+
+async def test_a_stop_that_never_comes_changes_nothing(command: Commands) -> None:
+    stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    ended = await run_process(command("echo", "done"), adopt=lambda _: None, stop=stop)
+    assert isinstance(ended, Ended)
+    assert (ended.status, ended.timed_out, ended.stdout) == (Status(exit_code=0), False, "done\n")
 
 
 async def test_the_caller_does_not_wait_for_the_grace_of_a_process(command: Commands, adopted: list[Child]) -> None:

@@ -33,6 +33,11 @@ class HeadTail:
             if len(self._tail) > 2 * self._tail_limit:
                 del self._tail[: -self._tail_limit]
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether something of the stream is left out."""
+        return self.total > self._head_limit + self._tail_limit
+
     def text(self) -> str:
         """The kept part; bytes that are no UTF-8 become replacement characters."""
         tail = self._tail[-self._tail_limit :]

@@ -26,6 +26,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     A process that was started and has had its time.
 
     After a time limit the status may still be unknown: what is left of the process is being ended elsewhere.
+    `is_cut` says that there was more output than is kept.
     """
 
     status: Status
@@ -33,6 +34,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     duration_s: float
     stdout: str
     stderr: str
+    is_cut: bool = False
 
 
 class NotStarted(Struct, frozen=True, kw_only=True):
@@ -41,15 +43,18 @@ class NotStarted(Struct, frozen=True, kw_only=True):
     message: str
 
 
-async def run_process(command: Command, *, adopt: Callable[[Child], None]) -> Ended | NotStarted:
+async def run_process(
+    command: Command, *, adopt: Callable[[Child], None], stop: asyncio.Future[None] | None = None
+) -> Ended | NotStarted:
     """
     Run a command and return when its process has exited or its time is up.
 
     The result never waits for grandchildren, nor for anybody to let go of a pipe. A child whose time is up,
     or whose caller was cancelled, is handed to `adopt`, which must see to its end (`ending.end_child`).
+    A `stop` that is done means that the time is up now.
     """
     if os.name == "nt":  # pragma: no cover - untested: Windows
-        return await _run_on_windows(command)
+        return await _run_on_windows(command, stop)
     try:
         child = Child(command)
     except (OSError, ValueError) as error:
@@ -57,7 +62,7 @@ async def run_process(command: Command, *, adopt: Callable[[Child], None]) -> En
     watch = _Watch(child)
     started = time.monotonic()
     try:
-        has_exited = await watch.wait_for_exit(command.timeout_s)
+        has_exited = await watch.wait_for_exit(command.timeout_s, stop)
         if has_exited:
             await watch.wait_for_pipes()
         else:
@@ -79,14 +84,24 @@ async def run_process(command: Command, *, adopt: Callable[[Child], None]) -> En
         duration_s=time.monotonic() - started,
         stdout=watch.stdout.text(),
         stderr=watch.stderr.text(),
+        is_cut=watch.stdout.is_cut or watch.stderr.is_cut,
     )
 
 
-async def _run_on_windows(command: Command) -> Ended | NotStarted:  # pragma: no cover - untested: Windows
+async def _run_on_windows(
+    command: Command, stop: asyncio.Future[None] | None
+) -> Ended | NotStarted:  # pragma: no cover - untested: Windows
     from hookline.process.windows import run_in_threads  # noqa: PLC0415 - only there
 
+    running = asyncio.ensure_future(run_in_threads(command))
+    if stop is not None:
+        await asyncio.wait((running, stop), return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            running.cancel()
+            await asyncio.wait((running,))
+            return Ended(status=Status(), timed_out=True, duration_s=0.0, stdout="", stderr="", is_cut=True)
     try:
-        status, timed_out, duration_s, stdout, stderr = await run_in_threads(command)
+        status, timed_out, duration_s, stdout, stderr = await running
     except (OSError, ValueError) as error:
         return NotStarted(message=describe_start_error(error, command))
     return Ended(status=status, timed_out=timed_out, duration_s=duration_s, stdout=stdout, stderr=stderr)
@@ -96,8 +111,8 @@ class _Watch:
     """Follows a child on the running loop: takes in its output and notices its exit."""
 
     def __init__(self, child: Child) -> None:
-        self.stdout = HeadTail()
-        self.stderr = HeadTail()
+        self.stdout = HeadTail(child.command.output_limit)
+        self.stderr = HeadTail(child.command.output_limit)
         self._child = child
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
@@ -111,8 +126,8 @@ class _Watch:
         else:  # pragma: no cover - only where the system has no descriptor for an exit
             self._poll = self._loop.create_task(self._poll_exit())
 
-    async def wait_for_exit(self, limit_s: float) -> bool:
-        return await self._wait_until(lambda: self._has_exited, limit_s)
+    async def wait_for_exit(self, limit_s: float, stop: asyncio.Future[None] | None = None) -> bool:
+        return await self._wait_until(lambda: self._has_exited, limit_s, stop)
 
     async def wait_for_pipes(self) -> None:
         """Take in what the exited child wrote, and give late writers a moment to finish."""
@@ -131,21 +146,27 @@ class _Watch:
         else:  # pragma: no cover - see __init__
             self._poll.cancel()
 
-    async def _wait_until(self, holds: Callable[[], bool], limit_s: float) -> bool:
+    async def _wait_until(
+        self, holds: Callable[[], bool], limit_s: float, stop: asyncio.Future[None] | None = None
+    ) -> bool:
         expired = False
 
-        def expire() -> None:
+        def expire(_: object = None) -> None:
             nonlocal expired
             expired = True
             self._changed.set()
 
         timer = self._loop.call_later(limit_s, expire)
+        if stop is not None:
+            stop.add_done_callback(expire)
         try:
             while not holds() and not expired:
                 self._changed.clear()
                 await self._changed.wait()
         finally:
             timer.cancel()
+            if stop is not None:
+                stop.remove_done_callback(expire)
         return holds()
 
     def _notice_exit(self) -> None:
