@@ -15,9 +15,9 @@ Combination = Literal["chained", "latest", "first"]
 
 
 _SEVERAL: Mapping[Combination, str] = {
-    "chained": "each hook sees the edits before its own",
-    "latest": "the last one stands",
-    "first": "the first one stands",
+    "chained": "the later wins, and each hook sees the earlier ones",
+    "latest": "the last stands",
+    "first": "the first stands",
 }
 
 
@@ -40,8 +40,8 @@ class EditRule(Struct, frozen=True, kw_only=True):
 
     @property
     def several(self) -> str:
-        """What becomes of the edits of several hooks, in words."""
-        return "they add up in order" if "append" in self.operations else _SEVERAL[self.combination]
+        """What becomes of the edits of several hooks, in words that go on from "of several, "."""
+        return "all stand, in order" if "append" in self.operations else _SEVERAL[self.combination]
 
 
 def _follow_text(before: AfterToolCall, after: AfterToolCall) -> AfterToolCall:

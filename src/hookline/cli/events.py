@@ -61,13 +61,15 @@ def _show_details(rows: tuple[EventType, ...]) -> Iterator[str]:
         yield from align(_list_details(row), indent="  ")
 
 
-def _list_details(row: EventType) -> Iterator[tuple[str, str, str]]:
+def _list_details(row: EventType) -> Iterator[tuple[str, str]]:
     if row.payload_names:
-        yield "fields", ", ".join(row.payload_names), ""
-    for name, rule in row.edits.items():
-        yield "edit", f"{name} ({', '.join(sorted(rule.operations))})", f"of several: {rule.several}"
-    for dialect, alias in _list_aliases(row).items():
-        yield "name", alias, f"in {dialect}"
+        yield "fields", ", ".join(row.payload_names)
+    for number, (name, rule) in enumerate(row.edits.items()):
+        operations = "/".join(sorted(rule.operations))
+        yield "" if number else "edits", f"{name} ({operations}); of several, {rule.several}"
+    aliases = _list_aliases(row).items()
+    if aliases:
+        yield "names", ", ".join(f"{alias} in {dialect}" for dialect, alias in aliases)
 
 
 def _list_aliases(row: EventType) -> dict[str, str]:
