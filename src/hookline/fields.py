@@ -120,7 +120,7 @@ class SessionBeforeTree(Struct, frozen=True, kw_only=True):
     The user is about to go to another leaf of the session's tree.
 
     `preparation` holds `target_id`, `old_leaf_id`, `common_ancestor_id`, `entries_to_summarize` and
-    `user_wants_summary`; `signal` is set when the user gives up.
+    `user_wants_summary`; `signal`, which no payload has, is set when the user gives up.
     """
 
     preparation: Mapping[str, Any] = field(default_factory=dict)
@@ -258,7 +258,7 @@ class BeforeCompact(Struct, frozen=True, kw_only=True):
 
     `preparation` holds `first_kept_entry_id`, `messages_to_summarize`, `turn_prefix_messages`,
     `recent_messages`, `is_split_turn`, `tokens_before`, `previous_summary`, `previous_preserve_data`, `file_ops`
-    and `settings`; `signal` is set when the user gives up.
+    and `settings`; `signal`, which no payload has, is set when the user gives up.
     """
 
     preparation: Mapping[str, Any] = field(default_factory=dict)
