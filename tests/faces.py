@@ -66,6 +66,9 @@ class SyncFace:
 
 FACES: tuple[Face, ...] = (AsyncFace(), SyncFace())
 
+# What a host may tell of a turn's end, where it tells nothing.
+UNTOLD = dict.fromkeys(("messages", "response", "error", "tool_calls", "iterations"))
+
 
 class Diary(RecordingEngine):
     """A recording engine that also keeps one list of everything in order, and the graces that were asked for."""

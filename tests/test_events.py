@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC
-from typing import get_args
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from hookline.errors import HooklineError, UnknownEventError
-from hookline.events import EVENT_NAMES, EVENT_TYPES, Event, EventType, Fields, get_event_type
+from hookline.events import (
+    EVENT_NAMES,
+    EVENT_TYPES,
+    Event,
+    EventType,
+    Fields,
+    find_event_types,
+    get_event_type,
+    list_event_names,
+)
 from hookline.fields import SessionStart
 from support import make_event, make_prompt_event, make_result_event
 
@@ -34,8 +43,17 @@ NATIVE_EVENTS = {
 SESSION_SCOPED = {
     "session_start",
     "session_restored",
+    "session_before_switch",
+    "session_switch",
+    "session_before_branch",
+    "session_branch",
+    "session_before_tree",
+    "session_tree",
     "session_end",
+    "before_compact",
+    "compacting",
     "pre_compact",
+    "post_compact",
     "workflow_run_start",
     "workflow_run_end",
 }
@@ -43,7 +61,7 @@ FIELDS = {
     "session_restored": ("restored_session_id",),
     "user_prompt_submit": ("text", "injected"),
     "before_turn": ("turn", "user_text", "is_retry"),
-    "after_turn": ("turn", "status", "failed"),
+    "after_turn": ("turn", "status", "failed", "messages", "response", "error", "tool_calls", "iterations"),
     "before_tool_call": ("tool",),
     "after_tool_call": ("tool", "result"),
     "tool_error": ("tool", "result"),
@@ -54,6 +72,113 @@ FIELDS = {
     "pre_compact": ("trigger", "usage_pct", "tokens_before", "sub_agent"),
     "workflow_run_start": ("run_id", "input_text"),
     "workflow_run_end": ("run_id", "outcome", "reason"),
+    "session_before_switch": ("reason", "target_session_file"),
+    "session_switch": ("reason", "previous_session_file"),
+    "session_before_branch": ("entry_id",),
+    "session_branch": ("previous_session_file",),
+    "session_before_tree": ("preparation", "signal"),
+    "session_tree": ("new_leaf_id", "old_leaf_id", "summary_entry", "from_extension"),
+    "before_agent_start": ("prompt", "images", "system_prompt"),
+    "before_model_call": ("messages",),
+    "model_step_start": ("turn_index",),
+    "model_step_end": ("turn_index", "message", "tool_results"),
+    "permission_request": ("tool", "requested_dirs"),
+    "before_compact": ("preparation", "branch_entries", "custom_instructions", "signal"),
+    "compacting": ("messages",),
+    "post_compact": ("trigger", "summarized_turns", "tokens_before", "compaction_entry", "from_extension"),
+    "auto_compaction_start": ("reason", "action"),
+    "auto_compaction_end": ("action", "result", "aborted", "will_retry", "error_message", "skipped"),
+    "auto_retry_start": ("attempt", "max_attempts", "delay_ms", "error_message"),
+    "auto_retry_end": ("success", "attempt", "final_error"),
+    "ttsr_triggered": ("rules",),
+    "todo_reminder": ("todos", "attempt", "max_attempts"),
+    "hook_failed": ("hook_id", "failed_event", "kind", "message", "source"),
+}
+GATES = {
+    "session_before_switch",
+    "session_before_branch",
+    "session_before_tree",
+    "user_prompt_submit",
+    "before_tool_call",
+    "permission_request",
+    "before_compact",
+}
+# For each event with edits: the operations of each field, and how those of several hooks combine.
+EDITS = {
+    "session_before_branch": {"skip_conversation_restore": ("clear replace", "latest")},
+    "session_before_tree": {"summary": ("clear replace", "latest")},
+    "user_prompt_submit": {
+        "text": ("replace", "chained"),
+        "reminders": ("append", "chained"),
+        "context": ("append", "chained"),
+    },
+    "before_agent_start": {"message": ("replace", "first")},
+    "before_model_call": {"messages": ("replace", "chained")},
+    "before_tool_call": {"args": ("merge replace", "chained")},
+    "after_tool_call": {
+        "context": ("append", "chained"),
+        "result": ("clear replace", "chained"),
+        "content": ("clear replace", "chained"),
+        "details": ("clear replace", "chained"),
+        "is_error": ("clear replace", "chained"),
+    },
+    "tool_error": {"context": ("append", "chained")},
+    "before_compact": {"compaction": ("clear replace", "latest")},
+    "compacting": {
+        "context": ("clear replace", "latest"),
+        "prompt": ("clear replace", "latest"),
+        "preserve_data": ("clear replace", "latest"),
+    },
+}
+# For each dialect the events it knows, by its own names, in the order of an agent's life.
+ALIASES = {
+    "xcsh": {
+        "session_start": ["session_start"],
+        "session_before_switch": ["session_before_switch"],
+        "session_switch": ["session_switch"],
+        "session_before_branch": ["session_before_branch"],
+        "session_branch": ["session_branch"],
+        "session_before_tree": ["session_before_tree"],
+        "session_tree": ["session_tree"],
+        "session_shutdown": ["session_end"],
+        "agent_start": ["before_turn"],
+        "agent_end": ["after_turn"],
+        "before_agent_start": ["before_agent_start"],
+        "context": ["before_model_call"],
+        "turn_start": ["model_step_start"],
+        "turn_end": ["model_step_end"],
+        "tool_call": ["before_tool_call"],
+        "tool_result": ["after_tool_call"],
+        "session_before_compact": ["before_compact"],
+        "session.compacting": ["compacting"],
+        "session_compact": ["post_compact"],
+        "auto_compaction_start": ["auto_compaction_start"],
+        "auto_compaction_end": ["auto_compaction_end"],
+        "auto_retry_start": ["auto_retry_start"],
+        "auto_retry_end": ["auto_retry_end"],
+        "ttsr_triggered": ["ttsr_triggered"],
+        "todo_reminder": ["todo_reminder"],
+    },
+    "agentyk": {
+        "session_start": ["session_start"],
+        "session_end": ["session_end"],
+        "user_prompt_submit": ["user_prompt_submit"],
+        "turn_end": ["after_turn"],
+        "pre_tool_use": ["before_tool_call"],
+        "post_tool_use": ["after_tool_call"],
+    },
+    "vix": {
+        "ThreadStart": ["session_start", "session_restored"],
+        "UserPromptSubmit": ["user_prompt_submit"],
+        "Stop": ["after_turn"],
+        "PreToolUse": ["before_tool_call"],
+        "PostToolUse": ["after_tool_call"],
+        "PermissionRequest": ["permission_request"],
+        "SubagentStart": ["sub_agent_start"],
+        "SubagentStop": ["sub_agent_end"],
+        "PreCompact": ["pre_compact"],
+        "PostCompact": ["post_compact"],
+    },
 }
 
 each_event = pytest.mark.parametrize("row", EVENT_TYPES, ids=EVENT_NAMES)
@@ -94,8 +219,13 @@ def test_a_row_has_the_scope_of_the_contract(row: EventType):
 
 
 @each_event
-def test_only_prompts_and_tool_calls_can_be_stopped(row: EventType):
-    assert row.gate == (row.name in {"user_prompt_submit", "before_tool_call"})
+def test_only_what_is_about_to_happen_can_be_stopped(row: EventType):
+    assert row.gate == (row.name in GATES)
+
+
+@each_event
+def test_a_payload_has_all_fields_but_those_of_the_hosts_process(row: EventType):
+    assert row.payload_names == tuple(name for name in row.field_names if name != "signal")
 
 
 @each_event
@@ -105,16 +235,77 @@ def test_only_an_interrupt_is_never_waited_for(row: EventType):
 
 @each_event
 def test_a_row_about_a_tool_says_so(row: EventType):
-    tool_events = {"before_tool_call", "after_tool_call", "tool_error", "approval_requested", "approval_resolved"}
-    assert row.has_tool == (row.name in tool_events)
+    calls = {"before_tool_call", "after_tool_call", "tool_error"}
+    approvals = {"permission_request", "approval_requested", "approval_resolved"}
+    assert row.has_tool == (row.name in calls | approvals)
+
+
+@each_event
+def test_a_row_has_the_edits_of_the_contract(row: EventType):
+    edits = {name: (" ".join(sorted(rule.operations)), rule.combination) for name, rule in row.edits.items()}
+    assert edits == EDITS.get(row.name, {})
 
 
 @each_event
 def test_the_path_of_an_edit_leads_to_a_field(row: EventType):
-    for name, rule in row.edits.items():
-        assert rule.operations
-        if name not in ("reminders", "context"):
-            assert rule.path[0] in row.field_names
+    for rule in row.edits.values():
+        record: Any = row.record
+        for name in rule.path:
+            assert name in record.__struct_fields__
+            record = get_type_hints(record)[name]
+
+
+@each_event
+def test_what_is_edited_in_the_event_is_chained_and_the_rest_is_handed_on_beside_it(row: EventType):
+    for rule in row.edits.values():
+        is_chained = rule.combination == "chained" and "append" not in rule.operations
+        assert is_chained == bool(rule.path)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "words"),
+    [
+        ("before_tool_call", "args", "the later wins, and each hook sees the earlier ones"),
+        ("compacting", "prompt", "the last stands"),
+        ("before_agent_start", "message", "the first stands"),
+        ("tool_error", "context", "all stand, in order"),
+    ],
+)
+def test_what_becomes_of_several_edits_is_told_in_words(name: str, field: str, words: str):
+    assert get_event_type(name).edits[field].several == words
+
+
+def test_the_fields_that_the_last_answer_decides_are_named():
+    assert get_event_type("compacting").latest == ("context", "prompt", "preserve_data")
+    assert get_event_type("after_tool_call").latest == ()
+
+
+@each_event
+def test_natively_an_event_has_its_own_name(row: EventType):
+    assert row.aliases["native"] == row.name
+
+
+def test_chrys_knows_the_documented_events_by_the_same_names():
+    assert set(list_event_names("chrys")) == NATIVE_EVENTS
+    for name in NATIVE_EVENTS:
+        assert find_event_types(name, "chrys") == (get_event_type(name),)
+
+
+@pytest.mark.parametrize("dialect", ALIASES)
+def test_a_dialect_knows_its_events_by_its_own_names(dialect: str):
+    names = list_event_names(dialect)
+    assert {name: [row.name for row in find_event_types(name, dialect)] for name in names} == ALIASES[dialect]
+
+
+def test_the_names_of_a_dialect_mean_nothing_in_another():
+    assert find_event_types("PreToolUse", "xcsh") == ()
+    assert find_event_types("before_tool_call", "vix") == ()
+
+
+def test_one_name_may_mean_something_else_in_another_dialect():
+    """An xcsh turn is one step of the model, an agentyk turn is the user's."""
+    assert [row.name for row in find_event_types("turn_end", "xcsh")] == ["model_step_end"]
+    assert [row.name for row in find_event_types("turn_end", "agentyk")] == ["after_turn"]
 
 
 def test_arguments_can_be_edited_before_a_call_only():
@@ -122,7 +313,8 @@ def test_arguments_can_be_edited_before_a_call_only():
 
 
 def test_context_can_be_added_to_prompts_and_results():
-    with_context = {row.name for row in EVENT_TYPES if "context" in row.edits}
+    with_context = {row.name for row in EVENT_TYPES if "context" in row.edits and row.name != "compacting"}
+    assert "append" not in get_event_type("compacting").edits["context"].operations
     assert with_context == {"user_prompt_submit", "after_tool_call", "tool_error"}
 
 

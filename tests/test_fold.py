@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import make_failed_run, make_hook, make_run, merge_args
-from hookline.events import Event, get_event_type
+from hookline.events import EVENT_NAMES, EVENT_TYPES, Event, EventType, get_event_type
+from hookline.fields import (
+    AfterToolCall,
+    BeforeAgentStart,
+    BeforeCompact,
+    BeforeModelCall,
+    Compacting,
+    SessionBeforeTree,
+    Tool,
+    ToolResult,
+)
 from hookline.fold import Chain, apply_edits, describe_failure, find_warnings, policy_for, restrict
 from hookline.outcome import Answer, Decision, Edit, Failure, Run
 from properties import steady
@@ -18,6 +28,7 @@ from support import make_event, make_prompt_event, make_result_event
 GATE = get_event_type("before_tool_call")
 PROMPT = get_event_type("user_prompt_submit")
 RESULT = get_event_type("after_tool_call")
+IMAGE = {"type": "image", "data": "x"}
 
 
 def fold(event: Event, *runs: Run) -> Decision:
@@ -29,6 +40,28 @@ def fold(event: Event, *runs: Run) -> Decision:
         chain, counted = chain.take(run)
         taken.append(counted)
     return chain.decide(tuple(taken))
+
+
+def result_of(decision: Decision) -> ToolResult:
+    assert decision.event is not None
+    assert isinstance(decision.event.fields, AfterToolCall)
+    return decision.event.fields.result
+
+
+def make_blocks_event(text: str, content: list[Any], **parts: Any) -> Event:
+    return Event(AfterToolCall(tool=Tool(name="t"), result=ToolResult(text=text, content=content, **parts)))
+
+
+def block(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def replace_by(field: str, value: Any) -> Edit:
+    return Edit(field=field, operation="replace", value=value)
+
+
+def clear(field: str) -> Edit:
+    return Edit(field=field, operation="clear")
 
 
 def args_of(decision: Decision) -> Any:
@@ -199,6 +232,254 @@ def test_an_operation_the_event_does_not_allow_is_ignored_and_reported(operation
     restricted = restrict(Answer(edits=(Edit(field="args", operation=operation, value={}),)), GATE)
     assert restricted.edits == ()
     assert restricted.ignored == ("edit of args: not on before_tool_call",)
+
+
+# Edits of arguments, prompts and messages
+
+
+def test_arguments_may_be_replaced_whole():
+    decision = fold(make_event(args={"path": "a", "n": 1}), make_run(edits=(replace_by("args", {"path": "z"}),)))
+    assert args_of(decision) == {"path": "z"}
+    assert decision.edits == {"args": {"path": "z"}}
+    assert decision.runs[0].effects == ("edited",)
+
+
+def test_an_override_is_laid_over_arguments_that_were_replaced():
+    runs = (make_run(edits=(replace_by("args", {"a": 1, "b": 1}),)), make_run(edits=merge_args(b=2)))
+    assert fold(make_event(args={"c": 0}), *runs).edits == {"args": {"a": 1, "b": 2}}
+
+
+def test_arguments_that_are_replaced_lose_earlier_overrides():
+    runs = (make_run(edits=merge_args(a=1)), make_run(edits=(replace_by("args", {"b": 2}),)))
+    assert fold(make_event(args={}), *runs).edits == {"args": {"b": 2}}
+
+
+def test_arguments_replaced_by_the_same_are_no_edit():
+    event = make_event(args={"path": "a"})
+    decision = fold(event, make_run(edits=(replace_by("args", {"path": "a"}),)))
+    assert decision.event is event
+    assert (decision.edits, decision.runs[0].effects) == ({}, ())
+
+
+def test_the_text_of_a_prompt_is_chained():
+    chain, _ = Chain(event=make_prompt_event("one")).take(make_run(edits=(replace_by("text", "two"),)))
+    assert chain.event.fields.text == "two"  # type: ignore[union-attr]
+    chain, _ = chain.take(make_run(edits=(replace_by("text", "three"),)))
+    assert chain.event.fields.text == "three"  # type: ignore[union-attr]
+    assert chain.decide(()).edits == {"text": "three"}
+
+
+def test_the_messages_of_a_model_call_are_chained():
+    chain, _ = Chain(event=Event(BeforeModelCall(messages=[0]))).take(make_run(edits=(replace_by("messages", [0, 1]),)))
+    assert chain.event.fields.messages == [0, 1]  # type: ignore[union-attr]
+    chain, _ = chain.take(make_run(edits=(replace_by("messages", [0, 1, 2]),)))
+    assert chain.decide(()).edits == {"messages": [0, 1, 2]}
+
+
+def test_the_messages_of_a_model_call_may_be_emptied():
+    decision = fold(Event(BeforeModelCall(messages=[0])), make_run(edits=(replace_by("messages", []),)))
+    assert decision.edits == {"messages": []}
+
+
+# Edits of results
+
+
+def test_a_result_is_edited_field_by_field():
+    decision = fold(
+        make_result_event("one"),
+        make_run(edits=(replace_by("content", [block("two")]),)),
+        make_run(edits=(replace_by("details", {"n": 1}), replace_by("is_error", True))),
+    )
+    assert decision.edits == {"content": [block("two")], "details": {"n": 1}, "is_error": True}
+    result = result_of(decision)
+    assert (result.text, result.content, result.details, result.failed) == ("two", [block("two")], {"n": 1}, True)
+
+
+def test_the_later_of_two_edits_of_a_result_wins_and_other_fields_stay():
+    decision = fold(
+        make_result_event("one"),
+        make_run(edits=(replace_by("result", "two"), replace_by("details", 1))),
+        make_run(edits=(replace_by("details", 2),)),
+    )
+    assert decision.edits == {"result": "two", "details": 2}
+
+
+def test_the_text_of_a_result_follows_its_content():
+    blocks = [block("a"), {"type": "image", "data": "x"}, block("b"), "odd", {"type": "text", "text": 5}]
+    decision = fold(make_result_event("one"), make_run(edits=(replace_by("content", blocks),)))
+    assert result_of(decision).text == "a\nb"
+    assert result_of(decision).content == blocks
+
+
+def test_the_content_of_a_result_follows_its_text():
+    decision = fold(make_blocks_event("one", [block("one"), IMAGE]), make_run(edits=(replace_by("result", "two"),)))
+    assert (result_of(decision).text, result_of(decision).content) == ("two", None)
+    assert list(result_of(decision).blocks) == [block("two")]
+
+
+def test_a_text_takes_the_other_parts_of_a_result_away_even_when_it_is_the_same():
+    decision = fold(make_blocks_event("one", [block("one"), IMAGE]), make_run(edits=(replace_by("result", "one"),)))
+    assert result_of(decision).content is None
+    assert decision.edits == {"result": "one"}
+    assert decision.runs[0].effects == ("edited",)
+
+
+def test_content_replaced_by_the_same_changes_no_text():
+    event = make_blocks_event("[an image]", [IMAGE])
+    decision = fold(event, make_run(edits=(replace_by("content", [IMAGE]),)))
+    assert decision.event is event
+    assert decision.edits == {}
+
+
+def test_what_follows_a_later_edit_is_final_in_the_edits_too():
+    decision = fold(
+        make_result_event("one"),
+        make_run(edits=(replace_by("content", [block("two"), IMAGE]),)),
+        make_run(edits=(replace_by("result", "three"),)),
+    )
+    assert decision.edits == {"content": None, "result": "three"}
+    decision = fold(
+        make_result_event("one"),
+        make_run(edits=(replace_by("result", "two"),)),
+        make_run(edits=(replace_by("content", [block("three")]),)),
+    )
+    assert decision.edits == {"result": "three", "content": [block("three")]}
+
+
+@pytest.mark.parametrize(("field", "final"), [("result", ""), ("content", ()), ("details", None), ("is_error", False)])
+def test_a_field_of_a_result_may_be_cleared(field: str, final: Any):
+    event = make_blocks_event("one", [block("one")], details={"n": 1}, failed=True)
+    decision = fold(event, make_run(edits=(clear(field),)))
+    assert decision.edits == {field: final}
+    assert decision.runs[0].effects == ("edited",)
+
+
+def test_a_result_without_content_has_no_text():
+    decision = fold(make_blocks_event("one", [block("one")]), make_run(edits=(clear("content"),)))
+    assert (result_of(decision).text, list(result_of(decision).blocks)) == ("", [])
+
+
+def test_a_detail_that_was_set_may_be_cleared_by_a_later_hook():
+    runs = (make_run(edits=(replace_by("details", 1),)), make_run(edits=(clear("details"),)))
+    decision = fold(make_result_event(), *runs)
+    assert decision.edits == {"details": None}
+    assert result_of(decision).details is None
+
+
+# Edits that are handed on beside the event
+
+
+def test_of_several_edits_the_last_stands_where_the_row_says_so():
+    event = Event(Compacting())
+    decision = fold(
+        event,
+        make_run(edits=(replace_by("prompt", "one"), replace_by("context", ["a"]))),
+        make_run(edits=(replace_by("prompt", "two"),)),
+    )
+    assert decision.edits == {"prompt": "two", "context": ["a"]}
+    assert decision.event is event
+    assert [run.effects for run in decision.runs] == [("edited",), ("edited",)]
+
+
+def test_a_clear_takes_back_what_stood():
+    runs = (make_run(edits=(replace_by("summary", {"summary": "s"}),)), make_run(edits=(clear("summary"),)))
+    decision = fold(Event(SessionBeforeTree()), *runs)
+    assert decision.edits == {}
+    assert decision.runs[1].effects == ("edited",)
+
+
+@pytest.mark.parametrize("value", [None, False, 0, ""])
+def test_a_clear_takes_back_a_value_that_is_nothing_much(value: Any):
+    chain, _ = Chain(event=Event(SessionBeforeTree())).take(make_run(edits=(replace_by("summary", value),)))
+    assert chain.edits == {"summary": value}
+    chain, run = chain.take(make_run(edits=(clear("summary"),)))
+    assert (chain.edits, run.effects) == ({}, ("edited",))
+
+
+def test_a_clear_where_nothing_stands_is_no_edit():
+    decision = fold(Event(SessionBeforeTree()), make_run(edits=(clear("summary"),)))
+    assert (decision.edits, decision.runs[0].effects) == ({}, ())
+
+
+def test_a_value_said_twice_is_an_edit_once():
+    say = make_run(edits=(replace_by("compaction", {"summary": "s"}),))
+    assert [run.effects for run in fold(Event(BeforeCompact()), say, say).runs] == [("edited",), ()]
+
+
+def test_of_several_edits_the_first_stands_where_the_row_says_so():
+    runs = [make_run(edits=(replace_by("message", {"content": text}),)) for text in ("one", "two")]
+    decision = fold(Event(BeforeAgentStart()), *runs)
+    assert decision.edits == {"message": {"content": "one"}}
+    assert [run.effects for run in decision.runs] == [("edited",), ()]
+
+
+def test_what_the_first_said_cannot_be_cleared():
+    runs = (make_run(edits=(replace_by("message", {"content": "one"}),)), make_run(edits=(clear("message"),)))
+    decision = fold(Event(BeforeAgentStart()), *runs)
+    assert decision.edits == {"message": {"content": "one"}}
+    assert decision.warnings == ("hook 'h': ignored: edit of message: not on before_agent_start",)
+
+
+def test_a_block_hands_on_no_edits_beside_the_event():
+    runs = (make_run(edits=(replace_by("compaction", {"summary": "s"}),)), make_run(verdict="block"))
+    assert fold(Event(BeforeCompact()), *runs).edits == {}
+
+
+# Edits that mean nothing
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("before_tool_call", "args", ["a"]),
+        ("user_prompt_submit", "text", None),
+        ("before_model_call", "messages", {"role": "user"}),
+        ("before_model_call", "messages", "text"),
+        ("after_tool_call", "result", [block("x")]),
+        ("after_tool_call", "content", "text"),
+        ("after_tool_call", "is_error", 1),
+        ("session_before_branch", "skip_conversation_restore", "yes"),
+        ("compacting", "context", "text"),
+        ("compacting", "prompt", ["text"]),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_ignored_and_reported(name: str, field: str, value: Any):
+    restricted = restrict(Answer(edits=(replace_by(field, value),)), get_event_type(name))
+    assert restricted.edits == ()
+    assert restricted.ignored == (f"edit of {field}: its value is of the wrong kind, {type(value).__name__}",)
+
+
+def test_an_override_that_is_no_object_is_ignored_and_reported():
+    restricted = restrict(Answer(edits=(Edit(field="args", operation="merge", value=5),)), GATE)
+    assert restricted.edits == ()
+    assert restricted.ignored == ("edit of args: its value is of the wrong kind, int",)
+
+
+def test_edits_that_fit_stay_beside_one_that_does_not():
+    restricted = restrict(Answer(edits=(replace_by("is_error", "no"), replace_by("details", 1))), RESULT)
+    assert restricted.edits == (replace_by("details", 1),)
+
+
+@pytest.mark.parametrize("row", EVENT_TYPES, ids=EVENT_NAMES)
+@pytest.mark.parametrize("texts", ["reminders", "context"])
+def test_texts_are_taken_by_the_events_that_add_them_up_alone(row: EventType, texts: str):
+    """The context of `compacting` is another: what the summary is made from, where the last answer stands."""
+    restricted = restrict(Answer(**{texts: ("t",)}), row)  # type: ignore[arg-type]
+    is_taken = (
+        row.name
+        in {
+            "reminders": {"user_prompt_submit"},
+            "context": {"user_prompt_submit", "after_tool_call", "tool_error"},
+        }[texts]
+    )
+    assert getattr(restricted, texts) == (("t",) if is_taken else ())
+    assert restricted.ignored == (() if is_taken else (f"{texts.removesuffix('s')}: not on {row.name}",))
+
+
+def test_a_text_given_as_an_edit_is_reported_rather_than_lost():
+    restricted = restrict(Answer(edits=(Edit(field="context", operation="append", value="c"),)), RESULT)
+    assert restricted.edits == ()
+    assert restricted.ignored == ("edit of context: texts are added by the answer's reminders and context",)
 
 
 def test_a_reminder_where_none_is_read_is_ignored_and_reported():

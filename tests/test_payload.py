@@ -26,7 +26,16 @@ WHOLE: dict[str, dict[str, Any]] = {
     "session_end": {},
     "user_prompt_submit": {"text": "hello", "injected": True},
     "before_turn": {"turn": 2, "user_text": "hello", "is_retry": True},
-    "after_turn": {"turn": 2, "status": "interrupted", "failed": True},
+    "after_turn": {
+        "turn": 2,
+        "status": "interrupted",
+        "failed": True,
+        "messages": [{"role": "user"}],
+        "response": "so far",
+        "error": "gave up",
+        "tool_calls": 3,
+        "iterations": 2,
+    },
     "user_interrupt": {},
     "before_tool_call": {"tool": TOOL},
     "after_tool_call": {"tool": TOOL, "result": RESULT},
@@ -38,6 +47,50 @@ WHOLE: dict[str, dict[str, Any]] = {
     "pre_compact": {"trigger": "phase3", "usage_pct": 0.9, "tokens_before": 1000, "sub_agent": SUB_AGENT},
     "workflow_run_start": {"run_id": "w1", "input_text": "go"},
     "workflow_run_end": {"run_id": "w1", "outcome": "failed", "reason": "why not"},
+    "session_before_switch": {"reason": "resume", "target_session_file": "/s/b.jsonl"},
+    "session_switch": {"reason": "fork", "previous_session_file": "/s/a.jsonl"},
+    "session_before_branch": {"entry_id": "e7"},
+    "session_branch": {"previous_session_file": "/s/a.jsonl"},
+    "session_before_tree": {"preparation": {"target_id": "e3", "user_wants_summary": True}},
+    "session_tree": {"new_leaf_id": "e3", "old_leaf_id": "e7", "summary_entry": {"id": "e8"}, "from_extension": True},
+    "before_agent_start": {"prompt": "hello", "images": [{"data": "…"}], "system_prompt": "be brief"},
+    "before_model_call": {"messages": [{"role": "user"}]},
+    "model_step_start": {"turn_index": 1},
+    "model_step_end": {"turn_index": 1, "message": {"role": "assistant"}, "tool_results": [{"text": "ok"}]},
+    "permission_request": {"tool": TOOL, "requested_dirs": ["/other"]},
+    "before_compact": {
+        "preparation": {"tokens_before": 1000},
+        "branch_entries": [{"id": "e1"}],
+        "custom_instructions": "keep names",
+    },
+    "compacting": {"messages": [{"role": "user"}]},
+    "post_compact": {
+        "trigger": "manual",
+        "summarized_turns": 4,
+        "tokens_before": 1000,
+        "compaction_entry": {"id": "e9"},
+        "from_extension": True,
+    },
+    "auto_compaction_start": {"reason": "overflow", "action": "handoff"},
+    "auto_compaction_end": {
+        "action": "handoff",
+        "result": {"summary": "s"},
+        "aborted": True,
+        "will_retry": True,
+        "error_message": "too long",
+        "skipped": False,
+    },
+    "auto_retry_start": {"attempt": 1, "max_attempts": 3, "delay_ms": 2000, "error_message": "overloaded"},
+    "auto_retry_end": {"success": False, "attempt": 3, "final_error": "overloaded"},
+    "ttsr_triggered": {"rules": [{"name": "r"}]},
+    "todo_reminder": {"todos": [{"text": "t"}], "attempt": 1, "max_attempts": 2},
+    "hook_failed": {
+        "hook_id": "h",
+        "failed_event": "before_tool_call",
+        "kind": "exit",
+        "message": "exit code 1",
+        "source": "hooks.yaml:2",
+    },
 }
 
 
@@ -149,6 +202,25 @@ def test_keys_that_mean_nothing_are_handed_back_in_order():
 def test_keys_of_a_tool_that_mean_nothing_are_handed_back_too():
     _, unknown = parse_payload("before_tool_call", {"tool": {**TOOL, "arguments": {"command": "rm"}}})
     assert any("arguments" in key for key in unknown)
+
+
+@pytest.mark.parametrize("name", ["session_before_tree", "before_compact"])
+def test_what_lives_in_the_hosts_process_is_taken_from_no_payload(name: str):
+    event, unknown = parse_payload(name, {"signal": {"aborted": True}})
+    assert event.fields.signal is None  # type: ignore[union-attr]
+    assert unknown == ("signal",)
+
+
+def test_an_event_of_defaults_is_the_same_when_it_was_written_and_read():
+    event = parse("model_step_end", {})
+    assert parse("model_step_end", {"tool_results": []}).fields == event.fields
+
+
+def test_blocks_and_details_of_a_result_are_read():
+    parts = {"content": [{"type": "text", "text": "ok"}], "details": {"lines": 3}}
+    event, unknown = parse_payload("after_tool_call", {"tool": TOOL, "result": {**RESULT, **parts}})
+    assert get_value(event.fields, {"result": parts}) == {"result": parts}
+    assert unknown == ()
 
 
 def test_a_payload_of_another_event_is_refused():

@@ -12,18 +12,39 @@ from hookline.fields import (
     Agent,
     ApprovalRequested,
     ApprovalResolved,
+    AutoCompactionEnd,
+    AutoCompactionStart,
+    AutoRetryEnd,
+    AutoRetryStart,
+    BeforeAgentStart,
+    BeforeCompact,
+    BeforeModelCall,
     BeforeToolCall,
     BeforeTurn,
+    Compacting,
+    HookFailed,
+    ModelStepEnd,
+    ModelStepStart,
+    PermissionRequest,
+    PostCompact,
     PreCompact,
+    SessionBeforeBranch,
+    SessionBeforeSwitch,
+    SessionBeforeTree,
+    SessionBranch,
     SessionEnd,
     SessionRestored,
     SessionStart,
+    SessionSwitch,
+    SessionTree,
     SubAgent,
     SubAgentEnd,
     SubAgentStart,
+    TodoReminder,
     Tool,
     ToolError,
     ToolResult,
+    TtsrTriggered,
     UserInterrupt,
     UserPromptSubmit,
     WorkflowRunEnd,
@@ -56,7 +77,9 @@ _DENIED_WIRE = {
 _RAISED = ToolResult(text="boom", duration_ms=1.5, error=True, failed=True)
 _RAISED_WIRE = {"text": "boom", "duration_ms": 1.5, "error": True, "failed": True, "approval_rejected": False}
 
-# The record, and the fields beside the envelope.
+_BLOCKS = [{"type": "text", "text": "OK"}, {"type": "image", "data": "iVBO"}]
+
+# The record, and the fields beside the envelope; these events are documented for both dialects.
 WIRES: list[tuple[Fields, dict[str, Any]]] = [
     (SessionStart(), {}),
     (SessionRestored(restored_session_id="s0"), {"restored_session_id": "s0"}),
@@ -112,6 +135,82 @@ WIRES: list[tuple[Fields, dict[str, Any]]] = [
     ),
     (WorkflowRunStart(run_id="w1", input_text="go"), {"run_id": "w1", "input_text": "go"}),
     (WorkflowRunEnd(run_id="w1", outcome="ok", reason=""), {"run_id": "w1", "outcome": "ok", "reason": ""}),
+]
+
+# What documented events have come to carry since, and the fields that only the native wire shows.
+LATER_WIRES: list[tuple[Fields, dict[str, Any], dict[str, Any]]] = [
+    (
+        AfterTurn(turn=3, messages=[{"role": "user"}], response="done", error="", tool_calls=2, iterations=3),
+        {"turn": 3, "status": "ok", "failed": False},
+        {"messages": [{"role": "user"}], "response": "done", "error": "", "tool_calls": 2, "iterations": 3},
+    ),
+    (
+        AfterToolCall(tool=_TOOL, result=ToolResult(text="OK", duration_ms=42, content=_BLOCKS, details={"n": 1})),
+        {"tool": _TOOL_WIRE, "result": _RESULT_WIRE},
+        {"result": {**_RESULT_WIRE, "content": _BLOCKS, "details": {"n": 1}}},
+    ),
+    (
+        ToolError(tool=_TOOL, result=ToolResult(text="boom", duration_ms=1.5, error=True, failed=True, content=[])),
+        {"tool": _TOOL_WIRE, "result": _RAISED_WIRE},
+        {"result": {**_RAISED_WIRE, "content": []}},
+    ),
+]
+
+# The events that other dialects brought, on the native wire.
+NATIVE_WIRES: list[tuple[Fields, dict[str, Any]]] = [
+    (SessionBeforeSwitch(reason="new"), {"reason": "new"}),
+    (
+        SessionBeforeSwitch(reason="resume", target_session_file="/s/b.jsonl"),
+        {"reason": "resume", "target_session_file": "/s/b.jsonl"},
+    ),
+    (
+        SessionSwitch(reason="fork", previous_session_file="/s/a.jsonl"),
+        {"reason": "fork", "previous_session_file": "/s/a.jsonl"},
+    ),
+    (SessionBeforeBranch(entry_id="e7"), {"entry_id": "e7"}),
+    (SessionBranch(), {}),
+    (SessionBeforeTree(preparation={"target_id": "e3"}, signal=object()), {"preparation": {"target_id": "e3"}}),
+    (SessionTree(new_leaf_id="e3"), {"new_leaf_id": "e3", "from_extension": False}),
+    (BeforeAgentStart(prompt="hi", system_prompt="be brief"), {"prompt": "hi", "system_prompt": "be brief"}),
+    (BeforeModelCall(messages=({"role": "user"},)), {"messages": [{"role": "user"}]}),
+    (ModelStepStart(turn_index=1), {"turn_index": 1}),
+    (ModelStepEnd(turn_index=1), {"turn_index": 1, "tool_results": []}),
+    (
+        ModelStepEnd(message={"role": "assistant"}, tool_results=[{"text": "ok"}]),
+        {"turn_index": 0, "message": {"role": "assistant"}, "tool_results": [{"text": "ok"}]},
+    ),
+    (PermissionRequest(tool=_TOOL, requested_dirs=("/other",)), {"tool": _TOOL_WIRE, "requested_dirs": ["/other"]}),
+    (
+        BeforeCompact(preparation={"tokens_before": 9}, custom_instructions="keep names", signal=object()),
+        {"preparation": {"tokens_before": 9}, "branch_entries": [], "custom_instructions": "keep names"},
+    ),
+    (Compacting(messages=[{"role": "user"}]), {"messages": [{"role": "user"}]}),
+    (
+        PostCompact(trigger="manual", summarized_turns=4, tokens_before=9),
+        {"trigger": "manual", "summarized_turns": 4, "tokens_before": 9, "from_extension": False},
+    ),
+    (AutoCompactionStart(reason="idle"), {"reason": "idle", "action": "context-full"}),
+    (
+        AutoCompactionEnd(action="handoff", error_message="too long", skipped=True),
+        {"action": "handoff", "aborted": False, "will_retry": False, "error_message": "too long", "skipped": True},
+    ),
+    (
+        AutoRetryStart(attempt=1, max_attempts=3, delay_ms=2000, error_message="overloaded"),
+        {"attempt": 1, "max_attempts": 3, "delay_ms": 2000, "error_message": "overloaded"},
+    ),
+    (AutoRetryEnd(success=True, attempt=2), {"success": True, "attempt": 2}),
+    (TtsrTriggered(rules=[{"name": "r"}]), {"rules": [{"name": "r"}]}),
+    (TodoReminder(todos=[{"text": "t"}]), {"todos": [{"text": "t"}], "attempt": 1, "max_attempts": 1}),
+    (
+        HookFailed(hook_id="h", failed_event="before_turn", kind="exit", message="exit code 1", source="hooks.yaml:2"),
+        {
+            "hook_id": "h",
+            "failed_event": "before_turn",
+            "kind": "exit",
+            "message": "exit code 1",
+            "source": "hooks.yaml:2",
+        },
+    ),
 ]
 
 

@@ -7,7 +7,7 @@ Run it after a change of `hookline.events`: `python tools/generate_docs.py`. A t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import NoneType, UnionType
@@ -19,16 +19,32 @@ from msgspec.structs import FieldInfo, fields
 from hookline.dialects.native import NATIVE
 from hookline.dialects.wire import encode_record
 from hookline.events import EVENT_TYPES, Event, EventType
-from hookline.fields import Agent, BeforeToolCall, SubAgent, Tool, ToolResult
+from hookline.fields import LOCAL_FIELDS, Agent, BeforeToolCall, SubAgent, Tool, ToolResult
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
-# What a reply must hold to have each effect.
-_REPLIES = {
-    "args": "change the tool's arguments (`action: modify` with `args_override`)",
-    "reminders": "add a reminder for the model (`system_reminder`)",
-    "context": "add context (`extra_context`)",
+# What the edits are for, where a word on them helps.
+_EDITS = {
+    "args": "The arguments of the call. A native reply merges: `action: modify` with `args_override`.",
+    "reminders": "Reminders for every model call of the turn. In a native reply: `system_reminder`.",
+    "context": "Text for the model, beside the prompt or behind the result. In a native reply: `extra_context`.",
+    "text": "The prompt.",
+    "message": "A message of the hook's own for the model: `custom_type`, `content`, `display` and `details`.",
+    "messages": "The messages that are sent, for this call alone.",
+    "result": "The text of the result. What other content it had is gone then.",
+    "content": "The blocks of the result. Its text becomes that of the text blocks.",
+    "details": "What the tool returned besides, for programs.",
+    "is_error": "Whether the call counts as failed: `failed` of the result.",
+    "skip_conversation_restore": "Whether the conversation stays as it is.",
+    "summary": "The summary of what is left behind: `summary` and `details`.",
+    "compaction": "The compaction, made by the hook: `summary`, `short_summary`, `first_kept_entry_id`, "
+    "`tokens_before`, `details` and `preserve_data`.",
+    "prompt": "The prompt that asks for the summary.",
+    "preserve_data": "Data that is kept with the compaction.",
 }
+# On one event a name means something else.
+_OWN_EDITS = {("compacting", "context"): "Texts that the summary is made from besides the messages, as a list."}
+_FORMATS = {"chrys": "Chrys", "xcsh": "xcsh", "agentyk": "agentyk", "vix": "vix"}
 _JSON_TYPES = {str: "text", bool: "true or false", int: "integer", float: "number"}
 # Values that make an example easier to read; any other field shows its default.
 _TOOL = Tool(name="edit_file", kind="filesystem.write", call_id="call-7", args={"path": "src/example.py"})
@@ -50,6 +66,59 @@ _SAMPLES: dict[str, Any] = {
     "outcome": "ok",
     "restored_session_id": "session-1",
     "result_summary": "Three files match.",
+    "prompt": "Fix the failing test.",
+    "entry_id": "entry-7",
+    "requested_dirs": ["/home/you/notes"],
+    "attempt": 1,
+    "max_attempts": 3,
+    "success": True,
+}
+_MESSAGES = [{"role": "user", "content": "Fix the failing test."}]
+# What is meant on one event alone.
+_OWN_SAMPLES: dict[str, dict[str, Any]] = {
+    "session_before_switch": {"reason": "resume", "target_session_file": "/home/you/sessions/2.jsonl"},
+    "session_switch": {"reason": "resume", "previous_session_file": "/home/you/sessions/1.jsonl"},
+    "session_branch": {"previous_session_file": "/home/you/sessions/1.jsonl"},
+    "session_before_tree": {
+        "preparation": {
+            "target_id": "entry-3",
+            "old_leaf_id": "entry-7",
+            "common_ancestor_id": "entry-2",
+            "entries_to_summarize": [],
+            "user_wants_summary": True,
+        }
+    },
+    "session_tree": {"new_leaf_id": "entry-3", "old_leaf_id": "entry-7"},
+    "before_model_call": {"messages": _MESSAGES},
+    "model_step_end": {"message": {"role": "assistant", "content": "The test passes."}},
+    "tool_error": {"result": ToolResult(text="permission denied", duration_ms=3, error=True, failed=True)},
+    "before_compact": {
+        "preparation": {
+            "first_kept_entry_id": "entry-5",
+            "messages_to_summarize": _MESSAGES,
+            "turn_prefix_messages": [],
+            "recent_messages": [],
+            "is_split_turn": False,
+            "tokens_before": 184000,
+            "file_ops": {},
+            "settings": {},
+        }
+    },
+    "compacting": {"messages": _MESSAGES},
+    "pre_compact": {"sub_agent": None},
+    "post_compact": {"summarized_turns": 12},
+    "auto_compaction_start": {"reason": "threshold"},
+    "auto_compaction_end": {"result": {"summary": "The test was fixed."}},
+    "auto_retry_start": {"delay_ms": 2000, "error_message": "overloaded"},
+    "ttsr_triggered": {"rules": [{"name": "no-todo"}]},
+    "todo_reminder": {"todos": [{"text": "run the tests"}]},
+    "hook_failed": {
+        "hook_id": "quota",
+        "failed_event": "before_tool_call",
+        "kind": "exit",
+        "message": "exit code 7",
+        "source": ".hookline/hooks/hooks.yaml:2",
+    },
 }
 
 _HEAD = """\
@@ -63,7 +132,11 @@ An event is a point in an agent's life: something is about to happen, or has hap
 * **Gate**: a blocking hook can stop what the event announces, or ask for a human's decision.
 * **Scope** says who waits for the event's `async` hooks: `turn` hooks are waited for at the end of the turn, all that
   are left at the end of the session. Nothing waits for hooks of scope `none`.
-* **Edits** are what a blocking hook may change or add. [Replies](replies.md) tells how.
+* **Edits** are what a blocking hook may change or add, each with its operations: `merge` lays keys over an object,
+  `replace` puts another value, `append` adds a text, `clear` takes the value away or takes an edit back. Not every kind
+  of hook can make every edit; [replies](replies.md#edits) tells which can.
+* **In other formats**: the same event under the name that another format has for it. Such a name is valid in that
+  format alone: a `turn_end` of xcsh is a step of the model, one of agentyk the end of the user's turn.
 
 A hook may be attached to any event. What its reply says beyond the gate and the edits of the event counts for nothing
 and is reported as ignored.
@@ -143,13 +216,37 @@ def _render_overview() -> Iterator[str]:
 
 
 def _render_event(row: EventType) -> str:
-    text = f"## {row.name}\n\n{row.meaning}\n\n"
+    text = f"## {row.name}\n\n{_describe_whole(row.record)}\n\n"
     effects = ["block the event or have a human asked"] if row.gate else []
-    effects += [_REPLIES.get(name, f"edit `{name}`") for name in row.edits]
-    text += f"A blocking hook can {_join(effects)}.\n\n" if effects else "Hooks can only watch this event.\n\n"
-    if not row.field_names:
+    effects += ["make the edits below"] if row.edits else []
+    text += f"A blocking hook can {' and '.join(effects)}.\n\n" if effects else "Hooks can only watch this event.\n\n"
+    text += _render_names(row)
+    text += "\n".join(_render_edits(row))
+    if not row.payload_names:
         return text + "It has no fields of its own.\n"
     return text + "\n".join(_render_fields(row.record, "left out")) + "\n" + _render_json(_sample_fields(row))
+
+
+def _describe_whole(record: type[Struct]) -> str:
+    """All that is said of a record, a paragraph a line."""
+    paragraphs = (record.__doc__ or "").strip().split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def _render_names(row: EventType) -> str:
+    names = [f"`{row.aliases[dialect]}` in {title}" for dialect, title in _FORMATS.items() if dialect in row.aliases]
+    return f"In other formats: {', '.join(names)}.\n\n" if names else ""
+
+
+def _render_edits(row: EventType) -> Iterator[str]:
+    if not row.edits:
+        return
+    yield "| edit | operations | of several | what it is |"
+    yield "|---|---|---|---|"
+    for name, rule in row.edits.items():
+        operations = ", ".join(f"`{operation}`" for operation in sorted(rule.operations))
+        yield f"| `{name}` | {operations} | {rule.several} | {_OWN_EDITS.get((row.name, name), _EDITS[name])} |"
+    yield "\n"
 
 
 def _render_record(record: type[Struct], *, none: str = "left out") -> str:
@@ -163,6 +260,8 @@ def _render_fields(record: type[Struct], none: str) -> Iterator[str]:
     yield "| field | type | when the host gives none |"
     yield "|---|---|---|"
     for field in fields(record):
+        if field.name in LOCAL_FIELDS:
+            continue
         yield f"| `{field.name}` | {_describe_type(hints[field.name])} | {_describe_default(field, none)} |"
     yield ""
 
@@ -175,7 +274,9 @@ def _describe_type(hint: Any) -> str:
     if isinstance(hint, type) and issubclass(hint, Struct):
         name = _slug(hint.__name__)
         return f"[{name}](#{name})"
-    return _JSON_TYPES.get(hint, "object")
+    if get_origin(hint) is Sequence:
+        return "list of texts" if get_args(hint) == (str,) else "list"
+    return "any" if hint is Any else _JSON_TYPES.get(hint, "object")
 
 
 def _describe_default(field: FieldInfo, none: str) -> str:
@@ -183,16 +284,14 @@ def _describe_default(field: FieldInfo, none: str) -> str:
         return none
     if field.required:
         return "must be given"
-    return "`{}`" if field.default is NODEFAULT else f"`{json.dumps(field.default)}`"
+    return (
+        f"`{json.dumps(field.default_factory())}`" if field.default is NODEFAULT else f"`{json.dumps(field.default)}`"
+    )
 
 
 def _sample_fields(row: EventType) -> dict[str, Any]:
-    given = {field.name: _SAMPLES[field.name] for field in fields(row.record) if field.name in _SAMPLES}
-    if row.name == "tool_error":
-        given["result"] = ToolResult(text="permission denied", duration_ms=3, error=True, failed=True)
-    if row.name == "pre_compact":
-        del given["sub_agent"]
-    return encode_record(row.record(**given))
+    stock = {name: _SAMPLES[name] for name in row.field_names if name in _SAMPLES}
+    return encode_record(row.record(**(stock | _OWN_SAMPLES.get(row.name, {}))))
 
 
 def _render_json(data: dict[str, Any]) -> str:
@@ -201,10 +300,6 @@ def _render_json(data: dict[str, Any]) -> str:
 
 def _slug(name: str) -> str:
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
-
-
-def _join(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
 PAGES = {DOCS / "reference" / "events.md": render_events}

@@ -14,6 +14,13 @@ Operation = Literal["merge", "replace", "append", "clear"]
 Combination = Literal["chained", "latest", "first"]
 
 
+_SEVERAL: Mapping[Combination, str] = {
+    "chained": "the later wins, and each hook sees the earlier ones",
+    "latest": "the last stands",
+    "first": "the first stands",
+}
+
+
 class EditRule(Struct, frozen=True, kw_only=True):
     """
     What hooks may do to one field of an event, and what becomes of several edits of it.
@@ -21,7 +28,7 @@ class EditRule(Struct, frozen=True, kw_only=True):
     `path` is where the field stands in the event's record; empty for what is handed to the host beside the event,
     such as `reminders`. `chained`: each hook sees the edits before its own; `latest`: the last edit stands;
     `first`: the first edit stands. `kind` is what a new value must be an instance of, `cleared` the value after
-    `clear`; `follow` makes what else changes in the record along with the field.
+    `clear`; `follow` gets the record before and after an edit, and makes what else changes along with the field.
     """
 
     operations: frozenset[Operation]
@@ -29,17 +36,25 @@ class EditRule(Struct, frozen=True, kw_only=True):
     combination: Combination = "chained"
     kind: type | tuple[type, ...] = object
     cleared: Any = None
-    follow: Callable[[Any], Any] | None = None
+    follow: Callable[[Any, Any], Any] | None = None
+
+    @property
+    def several(self) -> str:
+        """What becomes of the edits of several hooks, in words that go on from "of several, "."""
+        return "all stand, in order" if "append" in self.operations else _SEVERAL[self.combination]
 
 
-def _follow_text(record: AfterToolCall) -> AfterToolCall:
-    """A result that is replaced by a text has no other parts left."""
-    return replace(record, result=replace(record.result, content=None))
+def _follow_text(before: AfterToolCall, after: AfterToolCall) -> AfterToolCall:
+    """A result that is replaced by a text has no other parts left, not even when it is the text it had."""
+    del before
+    return after if after.result.content is None else replace(after, result=replace(after.result, content=None))
 
 
-def _follow_content(record: AfterToolCall) -> AfterToolCall:
-    """The text of a result is that of its blocks."""
-    return replace(record, result=replace(record.result, text=join_texts(record.result.content or ())))
+def _follow_content(before: AfterToolCall, after: AfterToolCall) -> AfterToolCall:
+    """The text of a result with new content is that of its blocks."""
+    if after is before:
+        return after
+    return replace(after, result=replace(after.result, text=join_texts(after.result.content or ())))
 
 
 def join_texts(blocks: Iterable[Any]) -> str:

@@ -13,10 +13,12 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hookline.edit_rule import APPEND, LATEST, RESULT, EditRule
 from hookline.errors import UnknownEventError
 from hookline.fields import (
+    LOCAL_FIELDS,
     AfterToolCall,
     AfterTurn,
     Agent,
@@ -138,6 +140,11 @@ class EventType(Struct, frozen=True, kw_only=True):
         return tuple(self.record.__struct_fields__)
 
     @property
+    def payload_names(self) -> tuple[str, ...]:
+        """The names of the fields that stand in a payload: all but those of the host's process alone."""
+        return tuple(name for name in self.field_names if name not in LOCAL_FIELDS)
+
+    @property
     def latest(self) -> tuple[str, ...]:
         """The fields of which the last answer that says anything stands as a whole."""
         return tuple(name for name, rule in self.edits.items() if rule.combination == "latest")
@@ -188,7 +195,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
         "session",
         xcsh="session_before_branch",
         gate=True,
-        edits={"skip_conversation_restore": LATEST},
+        edits={"skip_conversation_restore": replace(LATEST, kind=bool)},
     ),
     _row("session_branch", SessionBranch, "session", xcsh="session_branch"),
     _row(
@@ -274,7 +281,11 @@ EVENT_TYPES: tuple[EventType, ...] = (
         Compacting,
         "session",
         xcsh="session.compacting",
-        edits={"context": LATEST, "prompt": LATEST, "preserve_data": LATEST},
+        edits={
+            "context": replace(LATEST, kind=(list, tuple)),
+            "prompt": replace(LATEST, kind=str),
+            "preserve_data": LATEST,
+        },
     ),
     _row("pre_compact", PreCompact, "session", chrys=True, vix="PreCompact"),
     _row("post_compact", PostCompact, "session", xcsh="session_compact", vix="PostCompact"),
@@ -339,7 +350,7 @@ class Event(_Occurrence, frozen=True, kw_only=True):
     """
     One occurrence of an event: its record and the surroundings it happened in.
 
-    `fields` is one of the records of this module and decides the event's type.
+    `fields` is one of the records of `hookline.fields` and decides the event's type.
     `cwd` is the session's working directory and `timestamp` is in UTC.
     """
 

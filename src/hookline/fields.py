@@ -11,6 +11,9 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+# Fields that live in the host's process alone: no payload has them.
+LOCAL_FIELDS = frozenset({"signal"})
+
 
 class Agent(Struct, frozen=True, kw_only=True):
     """Which agent an event is about; `depth` is 0 for the main agent and rises by one a sub-agent."""
@@ -19,9 +22,6 @@ class Agent(Struct, frozen=True, kw_only=True):
     name: str = ""
     parent_id: str | None = None
     depth: int = 0
-
-
-MAIN_AGENT = Agent()
 
 
 class Tool(Struct, frozen=True, kw_only=True):
@@ -120,7 +120,7 @@ class SessionBeforeTree(Struct, frozen=True, kw_only=True):
     The user is about to go to another leaf of the session's tree.
 
     `preparation` holds `target_id`, `old_leaf_id`, `common_ancestor_id`, `entries_to_summarize` and
-    `user_wants_summary`; `signal` is set when the user gives up.
+    `user_wants_summary`; `signal`, which no payload has, is set when the user gives up.
     """
 
     preparation: Mapping[str, Any] = field(default_factory=dict)
@@ -177,7 +177,7 @@ class BeforeAgentStart(Struct, frozen=True, kw_only=True):
 class BeforeModelCall(Struct, frozen=True, kw_only=True):
     """Messages are about to be sent to the model; what hooks make of them counts for this call alone."""
 
-    messages: Sequence[Any] = ()
+    messages: Sequence[Any] = field(default_factory=list)
 
 
 class ModelStepStart(Struct, frozen=True, kw_only=True):
@@ -191,7 +191,7 @@ class ModelStepEnd(Struct, frozen=True, kw_only=True):
 
     turn_index: int = 0
     message: Any = None
-    tool_results: Sequence[Any] = ()
+    tool_results: Sequence[Any] = field(default_factory=list)
 
 
 class BeforeToolCall(Struct, frozen=True, kw_only=True):
@@ -218,7 +218,7 @@ class PermissionRequest(Struct, frozen=True, kw_only=True):
     """A tool call is about to be put to the user, with the folders it asks for besides the session's own."""
 
     tool: Tool
-    requested_dirs: Sequence[str] = ()
+    requested_dirs: Sequence[str] = field(default_factory=list)
 
 
 class ApprovalRequested(Struct, frozen=True, kw_only=True):
@@ -258,11 +258,11 @@ class BeforeCompact(Struct, frozen=True, kw_only=True):
 
     `preparation` holds `first_kept_entry_id`, `messages_to_summarize`, `turn_prefix_messages`,
     `recent_messages`, `is_split_turn`, `tokens_before`, `previous_summary`, `previous_preserve_data`, `file_ops`
-    and `settings`; `signal` is set when the user gives up.
+    and `settings`; `signal`, which no payload has, is set when the user gives up.
     """
 
     preparation: Mapping[str, Any] = field(default_factory=dict)
-    branch_entries: Sequence[Any] = ()
+    branch_entries: Sequence[Any] = field(default_factory=list)
     custom_instructions: str | None = None
     signal: Any = None
 
@@ -270,7 +270,7 @@ class BeforeCompact(Struct, frozen=True, kw_only=True):
 class Compacting(Struct, frozen=True, kw_only=True):
     """The summary of a compaction is about to be written; hooks may add to what it is made from."""
 
-    messages: Sequence[Any] = ()
+    messages: Sequence[Any] = field(default_factory=list)
 
 
 class PreCompact(Struct, frozen=True, kw_only=True):
@@ -330,13 +330,13 @@ class AutoRetryEnd(Struct, frozen=True, kw_only=True):
 class TtsrTriggered(Struct, frozen=True, kw_only=True):
     """Rules that watch the model's output as it streams were triggered."""
 
-    rules: Sequence[Any] = ()
+    rules: Sequence[Any] = field(default_factory=list)
 
 
 class TodoReminder(Struct, frozen=True, kw_only=True):
     """The agent is reminded of what it has left to do."""
 
-    todos: Sequence[Any] = ()
+    todos: Sequence[Any] = field(default_factory=list)
     attempt: int = 1
     max_attempts: int = 1
 

@@ -173,6 +173,8 @@ def _find_misfit(edit: Edit, row: EventType) -> str | None:
     rule = row.edits.get(edit.field)
     if rule is None or edit.operation not in rule.operations:
         return f"not on {row.name}"
+    if edit.operation == "append":
+        return "texts are added by the answer's reminders and context"
     if edit.operation == "clear" or isinstance(edit.value, rule.kind):
         return None
     return f"its value is of the wrong kind, {type(edit.value).__name__}"
@@ -187,29 +189,29 @@ def apply_edits(event: Event, edits: Iterable[Edit]) -> Event:
             continue
         before = _read_path(fields, rule)
         after = _edit_value(before, edit, rule)
-        if after is not before:
-            fields = _write_path(fields, rule.path, after)
-            fields = fields if rule.follow is None else rule.follow(fields)
+        edited = fields if after is before else _write_path(fields, rule.path, after)
+        fields = edited if rule.follow is None else rule.follow(fields, edited)
     return event if fields is event.fields else replace(event, fields=fields)
 
 
 def _fold_edits(
-    before: Mapping[str, Any], edits: Iterable[Edit], event: Event, *, is_edited: bool
+    before: Mapping[str, Any], edits: Sequence[Edit], event: Event, *, is_edited: bool
 ) -> Mapping[str, Any]:
     """The final values of the edited fields after these edits; the same object when nothing has changed."""
+    if not edits:
+        return before
+    rules = event.type.edits
     after = dict(before)
-    has_changed = is_edited
     for edit in edits:
-        rule = event.type.edits[edit.field]
-        if rule.path:
-            if is_edited:
-                after[edit.field] = _read_path(event.fields, rule)
+        if rules[edit.field].path:
+            after |= {edit.field: None} if is_edited else {}
         elif edit.operation == "clear":
-            has_changed |= after.pop(edit.field, None) is not None
-        elif rule.combination == "latest" or edit.field not in after:
+            after.pop(edit.field, None)
+        elif rules[edit.field].combination == "latest" or edit.field not in after:
             after[edit.field] = edit.value
-            has_changed = True
-    return after if has_changed else before
+    # An edit of one field may change another that was edited before.
+    after |= {name: _read_path(event.fields, rules[name]) for name in after if rules[name].path}
+    return after if is_edited or _differs(before, after) else before
 
 
 def _edit_value(before: Any, edit: Edit, rule: EditRule) -> Any:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hookline.errors import PayloadError
 from hookline.events import MAIN_AGENT, Event, EventType, get_event_type
-from hookline.fields import Agent
+from hookline.fields import LOCAL_FIELDS, Agent
 
 # The envelope around an event's own fields; `schema` and `timestamp` are written anew.
 _ENVELOPE = {"schema", "event", "timestamp", "event_id", "session_id", "turn_id", "agent", "profile", "cwd"}
@@ -42,7 +42,7 @@ def parse_payload(event_name: str, payload: Mapping[str, Any], *, cwd: str = "")
 
 def _find_unknown(record: Struct, data: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
     """The keys of the data that no field of the record stands for, at any depth."""
-    known = record.__struct_fields__
+    known = {*record.__struct_fields__} - LOCAL_FIELDS
     for key, value in data.items():
         if key in known:
             inner = getattr(record, key)
@@ -54,7 +54,7 @@ def _find_unknown(record: Struct, data: Mapping[str, Any], prefix: str = "") -> 
 
 def _parse_record(row: EventType, payload: Mapping[str, Any]) -> Any:
     try:
-        return msgspec.convert({name: payload[name] for name in row.field_names if name in payload}, row.record)
+        return msgspec.convert({name: payload[name] for name in row.payload_names if name in payload}, row.record)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
         raise PayloadError(f"the payload of {row.name} does not fit: {error}") from error
 

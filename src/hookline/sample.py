@@ -21,6 +21,32 @@ _SAMPLES: dict[str, Any] = {
     "trigger": "phase1",
     "run_id": "run-1",
     "result": {"text": "OK", "duration_ms": 42},
+    "prompt": "Please tidy up the README.",
+    "entry_id": "entry-7",
+    "requested_dirs": ["/tmp/sample"],
+    "attempt": 1,
+    "max_attempts": 3,
+    "success": True,
+}
+_MESSAGES = [{"role": "user", "content": "Please tidy up the README."}]
+# What is meant on one event alone.
+_OWN_SAMPLES: dict[str, dict[str, Any]] = {
+    "session_before_switch": {"reason": "new"},
+    "session_switch": {"reason": "new"},
+    "before_model_call": {"messages": _MESSAGES},
+    "model_step_end": {"message": {"role": "assistant", "content": "Done."}},
+    "tool_error": {"result": {"text": "sample error", "error": True, "failed": True}},
+    "before_compact": {"preparation": {"messages_to_summarize": _MESSAGES, "tokens_before": 184000}},
+    "compacting": {"messages": _MESSAGES},
+    "auto_compaction_start": {"reason": "threshold"},
+    "auto_compaction_end": {"result": {"summary": "The README was tidied up."}},
+    "auto_retry_start": {"delay_ms": 2000, "error_message": "overloaded"},
+    "hook_failed": {
+        "hook_id": "sample-hook",
+        "failed_event": "before_tool_call",
+        "kind": "exit",
+        "message": "exit code 1",
+    },
 }
 
 
@@ -31,7 +57,8 @@ def sample_payload(hook: Hook) -> dict[str, Any]:
     The tool's arguments are plausible ones where the match names none.
     """
     row = get_event_type(hook.event)
-    payload: dict[str, Any] = copy.deepcopy({name: _SAMPLES[name] for name in row.field_names if name in _SAMPLES})
+    stock = {name: _SAMPLES[name] for name in row.field_names if name in _SAMPLES}
+    payload: dict[str, Any] = copy.deepcopy(stock | _OWN_SAMPLES.get(row.name, {}))
     payload["session_id"] = "sample-session"
     match = hook.match
     payload["profile"] = match.profile or (match.profiles[0] if match.profiles else "Sample")
@@ -43,8 +70,6 @@ def sample_payload(hook: Hook) -> dict[str, Any]:
             "call_id": "call-1",
             "args": args or {"command": _SAMPLE_ARGUMENTS["command"]},
         }
-    if hook.event == "tool_error":
-        payload["result"] = {"text": "sample error", "error": True, "failed": True}
     return payload
 
 

@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from builders import make_hook
+from hookline.config.layers import load_file
+from hookline.config.locate import HookFile
 from hookline.dialects.chrys import CHRYS
 from hookline.dialects.wire import to_json
-from hookline.events import Fields
+from hookline.events import Fields, list_event_names
 from hookline.hook import Hook
 from hookline.outcome import Answer, Edit, Failure
 from support import Bench
-from wires import WIRES, documented_envelope, make_whole_event
+from wires import LATER_WIRES, WIRES, documented_envelope, make_whole_event
 
 GATE = make_hook()
 PROMPT = make_hook(event="user_prompt_submit")
@@ -161,6 +163,38 @@ def test_every_exit_code_but_0_is_a_failure(code: int):
 def test_a_payload_has_exactly_the_documented_fields(fields: Fields, expected: dict[str, Any]):
     payload = json.loads(to_json(CHRYS.encode(make_whole_event(fields), is_cwd_missing=True)))
     assert payload == {**documented_envelope(fields), **expected}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [(fields, expected) for fields, expected, _ in LATER_WIRES],
+    ids=[type(fields).__name__ for fields, _, _ in LATER_WIRES],
+)
+def test_a_payload_has_no_fields_that_came_later_also_when_the_host_gives_them(
+    fields: Fields, expected: dict[str, Any]
+):
+    payload = json.loads(to_json(CHRYS.encode(make_whole_event(fields), is_cwd_missing=True)))
+    assert payload == {**documented_envelope(fields), **expected}
+
+
+def test_the_wires_are_those_of_all_documented_events():
+    assert {make_whole_event(fields).name for fields, _ in WIRES} == set(list_event_names("chrys"))
+
+
+# Files
+
+
+@pytest.mark.parametrize("name", ["before_model_call", "hook_failed", "PreToolUse", "tool_call"])
+def test_an_event_that_its_documents_do_not_name_is_refused(bench: Bench, name: str):
+    path = bench.write(
+        f"hooks: [{{id: a, event: {name}, run: {{type: shell, shell: 'true'}}}}]",
+        dialect="chrys",
+    )
+    reading = load_file(HookFile(layer="project", dialect=CHRYS, path=path)).reading
+    assert reading.hooks == ()
+    codes = [problem.code for problem in reading.problems if problem.severity == "error"]
+    assert codes == ["unknown-event", "file-off"]
+    assert f"unknown event {name!r}" in str(reading.problems[0])
 
 
 # Surroundings

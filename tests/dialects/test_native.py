@@ -16,9 +16,10 @@ from hookline.fields import BeforeToolCall, SessionStart, Tool
 from hookline.hook import Hook
 from hookline.outcome import Answer, Edit, Failure
 from support import GUARD, Bench, make_event
-from wires import WIRES, documented_envelope, make_whole_event
+from wires import LATER_WIRES, NATIVE_WIRES, WIRES, documented_envelope, make_whole_event
 
 HOOK = make_hook()
+ALL_WIRES = [*WIRES, *NATIVE_WIRES, *((fields, expected | later) for fields, expected, later in LATER_WIRES)]
 LENIENT = make_hook(on_bad_reply="ignore")
 DEEP = 100_000
 
@@ -254,10 +255,10 @@ def test_any_other_exit_code_is_a_failure(code: int):
 
 
 def test_every_event_has_a_wire():
-    assert {make_whole_event(fields).name for fields, _ in WIRES} == set(EVENT_NAMES)
+    assert {make_whole_event(fields).name for fields, _ in ALL_WIRES} == set(EVENT_NAMES)
 
 
-@pytest.mark.parametrize(("fields", "expected"), WIRES, ids=[type(fields).__name__ for fields, _ in WIRES])
+@pytest.mark.parametrize(("fields", "expected"), ALL_WIRES, ids=[type(fields).__name__ for fields, _ in ALL_WIRES])
 def test_a_payload_has_the_documented_fields_and_who_and_what_it_belongs_to(fields: Fields, expected: dict[str, Any]):
     payload = json.loads(to_json(NATIVE.encode(make_whole_event(fields), is_cwd_missing=False)))
     assert payload == {

@@ -8,7 +8,7 @@ import pathlib
 import pytest
 
 from entries import shell_hook, write_file
-from faces import INTERRUPTIONS, Diary, Face, Stop, make_session
+from faces import INTERRUPTIONS, UNTOLD, Diary, Face, Stop, make_session
 from hookline import Agent, Decision, Event, Session
 from support import Bench
 from waiting import wait_until
@@ -138,7 +138,7 @@ async def test_an_interrupt_is_an_event_of_the_session(face: Face, diary: Diary)
 async def test_a_turn_under_way_at_an_interrupt_ends_as_interrupted(face: Face, diary: Diary):
     async with face.live(make_session(diary)) as session, face.live(session.turn("go")):
         await face.do(session, "interrupt")
-    assert diary.fields("after_turn") == {"turn": 1, "status": "interrupted", "failed": True}
+    assert diary.fields("after_turn") == UNTOLD | {"turn": 1, "status": "interrupted", "failed": True}
 
 
 async def test_a_turn_that_fails_after_an_interrupt_ends_as_interrupted(face: Face, diary: Diary):

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from entries import give_reply, shell_hook, write_file
-from faces import INTERRUPTIONS, SHELL, Diary, Face, Stop, asked, blocked, ends_with, make_session, with_text
+from faces import INTERRUPTIONS, SHELL, UNTOLD, Diary, Face, Stop, asked, blocked, ends_with, make_session, with_text
 from hookline import Decision, PromptBlockedError, Session, StoppedError, Tool
 from hookline.lifecycle import Asked
 from support import Bench
@@ -38,7 +38,7 @@ async def test_events_of_a_turn_carry_their_fields(face: Face, diary: Diary):
         pass
     assert diary.fields("user_prompt_submit") == {"text": "go", "injected": False}
     assert diary.fields("before_turn") == {"turn": 1, "user_text": "go", "is_retry": False}
-    assert diary.fields("after_turn") == {"turn": 1, "status": "ok", "failed": False}
+    assert diary.fields("after_turn") == UNTOLD | {"turn": 1, "status": "ok", "failed": False}
 
 
 async def test_events_of_a_turn_carry_one_turn_id_and_those_of_the_next_another(face: Face, diary: Diary):
@@ -77,7 +77,7 @@ async def test_a_turn_that_fails_says_so_and_waits_for_its_hooks(face: Face, dia
     with pytest.raises(ValueError, match="broken"):
         async with face.live(make_session(diary).turn("go")):
             raise ValueError("broken")
-    assert diary.fields("after_turn") == {"turn": 1, "status": "failed", "failed": True}
+    assert diary.fields("after_turn") == UNTOLD | {"turn": 1, "status": "failed", "failed": True}
     assert diary.entries[-1] == "drain turn"
 
 
@@ -86,7 +86,7 @@ async def test_a_turn_ended_from_outside_is_interrupted(face: Face, diary: Diary
     with pytest.raises(kind):
         async with face.live(make_session(diary).turn("go")):
             raise kind
-    assert diary.fields("after_turn") == {"turn": 1, "status": "interrupted", "failed": True}
+    assert diary.fields("after_turn") == UNTOLD | {"turn": 1, "status": "interrupted", "failed": True}
 
 
 async def test_a_turn_ended_from_outside_keeps_nobody_waiting(face: Face, diary: Diary):
@@ -106,7 +106,7 @@ async def test_a_turn_whose_task_is_cancelled_is_interrupted(diary: Diary):
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert diary.fields("after_turn") == {"turn": 1, "status": "interrupted", "failed": True}
+    assert diary.fields("after_turn") == UNTOLD | {"turn": 1, "status": "interrupted", "failed": True}
 
 
 async def test_hooks_hear_of_the_end_of_a_turn_that_ran_out_of_time(bench: Bench):

@@ -9,8 +9,10 @@ from typing import Any
 from msgspec import Struct
 
 from hookline.events import Event
+from hookline.fields import LOCAL_FIELDS
 
 SCHEMA = 1
+_NOTHING: Mapping[type, frozenset[str]] = {}
 
 
 class UnencodableError(ValueError):
@@ -29,18 +31,14 @@ def encode_envelope(event: Event) -> dict[str, Any]:
     }
 
 
-# What lives in this process alone.
-_UNWIRED = frozenset({"signal"})
-
-
-def encode_record(record: Any, *, leave_out: Mapping[type, frozenset[str]] | None = None) -> dict[str, Any]:
+def encode_record(record: Any, *, leave_out: Mapping[type, frozenset[str]] = _NOTHING) -> dict[str, Any]:
     """
-    A record as a dict; values that are optional and not there are left out.
+    A record as a dict, without what is optional and not there, and what lives in the host's process alone.
 
     `leave_out` names fields of records that a dialect does not know.
     """
     found: dict[str, Any] = {}
-    unknown = _UNWIRED if leave_out is None else _UNWIRED | leave_out.get(type(record), _UNWIRED)
+    unknown = LOCAL_FIELDS | leave_out.get(type(record), frozenset())
     for name in record.__struct_fields__:
         value = getattr(record, name)
         if value is not None and name not in unknown:
