@@ -62,11 +62,14 @@ class Deliveries:
         self._settings = settings
         self._worker = JobWorker(store, hooks, files, settings, attempt=self._attempt, refuse=refuse)
         self._durable_runner = _DurableRunner(self._worker)
-        self._needs_care = any(
-            hook.enabled and (hook.execution.is_durable or hook.execution.is_detached) for hook in hooks
-        )
+        self._needs_care = _need_care(hooks)
         self._is_recovering = False
         self._looks_again = False
+
+    def use(self, hooks: Sequence[Hook], files: Sequence[Path]) -> None:
+        """Take these hooks and files for those of this engine from now on."""
+        self._worker.use(hooks, files)
+        self._needs_care = _need_care(hooks)
 
     async def start(self, hook: Hook, payload: Payload, wait: Wait[Any]) -> Run:
         """
@@ -168,6 +171,10 @@ class Deliveries:
         self._worker.close()
         if self._launcher is not None:
             self._launcher.close()
+
+
+def _need_care(hooks: Sequence[Hook]) -> bool:
+    return any(hook.enabled and (hook.execution.is_durable or hook.execution.is_detached) for hook in hooks)
 
 
 class _DurableRunner:

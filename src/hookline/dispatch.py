@@ -24,9 +24,8 @@ from hookline.match import UnreadableValueError
 from hookline.matcher import Matcher, SearchError
 from hookline.outcome import EMPTY_DECISION, Answer, Decision, Failure, QuietRuns, Run
 from hookline.registry import Entry, Link, Registry, Selection, Stretch
-from hookline.runners.base import Payload, Runner
+from hookline.runners.base import Payload, Progress, Runner
 from hookline.runners.checked import stop_run
-from hookline.runners.handler import Progress
 
 logger = logging.getLogger("hookline")
 

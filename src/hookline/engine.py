@@ -59,11 +59,18 @@ class Engine:
         runner: Runner | None = None,
         outbox: OutboxStore | None = None,
         keeps_log: bool = True,
+        host: Host | None = None,
+        ui: UI | None = None,
     ) -> None:
-        """Use `Engine.open`; this takes layers that are loaded already, and perhaps another runner or outbox."""
-        self._layers = layers
-        self._registry = Registry(layers.hooks, closures=layers.closures, settings=layers.settings)
-        self._listened = self._registry.event_names
+        """
+        Use `Engine.open`; this takes layers that are loaded already, and perhaps another runner or outbox.
+
+        The modules of the layers are loaded by `start`.
+        """
+        self._hooks = HookSet(layers)
+        self._handling: Handling | None = None
+        self._connections = (host, ui)
+        self._problems = layers.problems
         depth = read_depth()
         self._stop_reason = find_stop_reason(depth, layers.settings)
         self._matcher = Matcher()
@@ -77,7 +84,9 @@ class Engine:
             calls=home / "detached", outputs=home / "logs", log=home / "log", outbox=home / "outbox"
         )
         launcher = DetachedLauncher(preparation, folders) if runner is None else None
-        runner = CheckedRunner(runner or CommandRunner(preparation, self._exchange, adopt=adopt), self._refuse)
+        self._is_faked = runner is not None
+        by_kind = RunnerByKind(CommandRunner(preparation, self._exchange, adopt=adopt), self._get_handler_runner)
+        runner = CheckedRunner(runner or by_kind, self._refuse)
         self._deliveries = Deliveries(
             background=self._background,
             runner=runner,
@@ -85,7 +94,7 @@ class Engine:
             refuse=self._refuse,
             store=FileOutbox(home / "outbox") if outbox is None else outbox,
             hooks=layers.hooks,
-            files=[loaded.file.path for loaded in layers.files if loaded.is_counted],
+            files=self._hooks.files,
             settings=layers.settings,
         )
         self._ports = Ports(
@@ -93,6 +102,7 @@ class Engine:
             matcher=self._matcher,
             note_cancelled=self._note_cancelled,
             start=lambda hook, payload: self._deliveries.start(hook, payload, wait_for),
+            walk=None if self._is_faked else self._walk,
         )
         self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
 
@@ -105,6 +115,9 @@ class Engine:
         dialects: Sequence[str] | None = None,
         trust: Trust = "recorded",
         broken_config: BrokenConfig = "closed",
+        host: Host | None = None,
+        ui: UI | None = None,
+        providers: Sequence[Provider] = (),
     ) -> Self:
         """
         Load the hooks of a project and of its user.
@@ -115,8 +128,9 @@ class Engine:
         only as the user has trusted them (`hookline trust`); `trust` may also be `"all"`, `"none"`, or the
         digests that are trusted. A user's or trusted project's file that cannot be parsed keeps closed what it
         guarded; `broken_config="open"` does without. What could not be loaded is in `problems`, and is logged.
+        Modules act on the `host` and ask the user through the `ui`; `providers` find more of them.
 
-        Raises `ConfigError` for an option that cannot be honoured.
+        Raises `ConfigError` for an option that cannot be honoured, and for a required module that cannot be loaded.
         """
         root = Path(os.path.abspath(project))  # noqa: PTH100 - a link in the path keeps its name
         layers = load_layers(
@@ -125,31 +139,80 @@ class Engine:
             dialects=dialects,
             trust=trust,
             broken_config=broken_config,
+            providers=providers,
         )
-        for problem in layers.problems:
+        engine = cls(layers, host=host, ui=ui)
+        engine.start()
+        for problem in engine.problems:
             logger.log(logging.INFO if problem.severity == "notice" else logging.WARNING, "%s", problem)
-        engine = cls(layers)
-        engine.recover()
         return engine
 
-    def recover(self) -> None:
-        """Start the durable runs that others left behind, once they are old enough; `open` does so."""
+    def start(self) -> None:
+        """
+        Load the modules, and start the durable runs that others left behind; `open` does so.
+
+        Raises `ConfigError` for a required module that cannot be loaded.
+        """
+        specs = self._hooks.layers.modules.specs
+        if specs or self._handling is not None:
+            try:
+                self._load_modules(specs)
+            except ConfigError:
+                self.close(grace_s=0)
+                raise
         self._deliveries.recover_soon()
+
+    def _load_modules(self, specs: tuple[ModuleSpec, ...]) -> None:
+        layers = self._hooks.layers
+        problems, closures = self.handling.load(specs)
+        self._problems = (*layers.problems, *problems)
+        if closures:
+            self._hooks.use(replace(layers, closures=(*layers.closures, *closures)))
+
+    @property
+    def handling(self) -> Handling:
+        """What concerns hooks in this process: handlers, modules, the host and the user."""
+        if self._handling is None:
+            # Imported when there is a handler: who has none need not pay for it.
+            from hookline.handling import Handling  # noqa: PLC0415
+
+            host, ui = self._connections
+            self._handling = Handling(self._hooks, host=host, ui=ui)
+        return self._handling
+
+    def _get_handler_runner(self) -> Runner:
+        return self.handling.runner
+
+    async def _walk(
+        self, stretch: Stretch, first: int, event: Event, note_cancelled: Callable[[Hook], None]
+    ) -> Progress:
+        return await self.handling.runner.walk(stretch, first, event, note_cancelled)
+
+    @property
+    def on(self) -> On:
+        """
+        Attach a function: `engine.on(event, function)`, which returns what takes it off again, or `@engine.on(event)`.
+
+        The function is called with the event and a context, and may be async. `tool_name`, `tool_kind` and
+        `profile` narrow when it is meant; see `hookline.handlers.typed.Options` for all that can be said of it.
+        Raises `UnknownEventError` for the name and `HandlerError` for what cannot be a handler.
+        """
+        return self.handling.on
 
     @property
     def hooks(self) -> tuple[Hook, ...]:
         """All loaded hooks, enabled or not, in the order in which they run."""
-        return self._registry.hooks
+        return self._hooks.registry.hooks
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What loading found, everything that was left out included."""
-        return self._layers.problems
+        return self._problems
 
     @property
     def settings(self) -> Settings:
         """The settings of all layers together."""
-        return self._registry.settings
+        return self._hooks.registry.settings
 
     def listens(self, event_name: str) -> bool:
         """
@@ -157,7 +220,7 @@ class Engine:
 
         Ask before building an event, so that an agent without hooks pays nothing for them.
         """
-        return event_name in self._listened
+        return event_name in self._hooks.listened
 
     async def fire(self, event: Event) -> Decision:
         """
@@ -167,7 +230,7 @@ class Engine:
         or a hook file. When the caller is cancelled it returns at once, and the hook that runs is ended
         elsewhere. Works on any asyncio loop; under another async library it runs in a thread.
         """
-        if event.name not in self._listened:
+        if event.name not in self._hooks.listened:
             return EMPTY_DECISION
         if event.type.background:
             return self._fire_unwaited(event)
@@ -185,7 +248,7 @@ class Engine:
 
     def fire_sync(self, event: Event) -> Decision:
         """The same as `fire`, for code without an event loop; an event loop it is called on stands still."""
-        if event.name not in self._listened:
+        if event.name not in self._hooks.listened:
             return EMPTY_DECISION
         if event.type.background:
             return self._fire_unwaited(event)
@@ -265,6 +328,8 @@ class Engine:
         self._deliveries.close()
         self._matcher.close()
         self._exchange.close()
+        if self._handling is not None:
+            self._handling.close()
 
     async def aclose(self, *, grace_s: float | None = None) -> None:
         """Close without blocking the event loop."""
@@ -288,22 +353,33 @@ class Engine:
 
     def _refuse(self, hook: Hook) -> str | None:
         """Why a hook may not run: its project's hooks are no longer what was trusted."""
-        snapshot = self._layers.snapshot
-        if snapshot is None or hook.source.layer != "project":
+        snapshot = self._hooks.layers.snapshot
+        # What a module was loaded from may change: what runs is what was trusted.
+        if snapshot is None or hook.source.layer != "project" or isinstance(hook.action, HandlerAction):
             return None
         change = snapshot.find_change()
         return None if change is None else f"{change} has changed since you trusted it; see hookline trust"
 
     async def _dispatch(self, event: Event) -> Decision:
         if not event.cwd:
-            event = replace(event, cwd=str(self._layers.project))
+            event = replace(event, cwd=str(self._hooks.layers.project))
         stop_reason = "the engine is closed" if self._background.is_closing else self._stop_reason
-        decision = await dispatch(event, self._registry, self._ports, stop_reason=stop_reason)
+        decision = await dispatch(event, self._hooks.registry, self._ports, stop_reason=stop_reason)
         for warning in decision.warnings:
             logger.warning("%s", warning)
         if decision.runs and self._log is not None:
             self._background.call(lambda: self._note_decided(decision, event))
+        for run in decision.spoken_runs:
+            if isinstance(run.outcome, Failure):
+                self._tell_failure(run, event)
         return decision
+
+    def _tell_failure(self, run: Run, event: Event) -> None:
+        """Tell of a hook that failed: those who listen in this process, and the hooks of `hook_failed`."""
+        if self._handling is not None:
+            self._handling.tell(run, event)
+        if "hook_failed" in self._hooks.listened and run.hook.event != "hook_failed":
+            self._fire_unwaited(replace(event, fields=describe_failed_run(run, event), event_id=uuid4().hex))
 
     def _note_decided(self, decision: Decision, event: Event) -> None:
         """Write the runs that have ended with the decision to the run log."""
@@ -319,7 +395,9 @@ class Engine:
             self._background.call(lambda: log.append(run, event))
 
     def _note_landed(self, run: Run, payload: Payload) -> None:
-        """Write a run that nobody waited for to the run log."""
+        """Write a run that nobody waited for to the run log, and tell of it when it failed."""
+        if isinstance(run.outcome, Failure):
+            self._tell_failure(run, payload.event)
         if self._log is not None:
             self._log.append(run, payload.event)
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from hookline.edit_rule import EditRule
 from hookline.events import Event, EventType
+from hookline.fields import HookFailed
 from hookline.hook import HandlerAction, Hook
 from hookline.outcome import (
     Answer,
@@ -272,6 +273,18 @@ def describe_failure(run: Run) -> str:
         stderr = f"...{stderr[-_STDERR_SHOWN:]}"
     text = f"hook {run.hook.id!r} failed ({run.outcome.kind}): {run.outcome.message}"
     return f"{text}: {stderr}" if stderr else text
+
+
+def describe_failed_run(run: Run, event: Event) -> HookFailed:
+    """What `hook_failed` tells of a run."""
+    assert isinstance(run.outcome, Failure)
+    return HookFailed(
+        hook_id=run.hook.id,
+        failed_event=event.name,
+        kind=run.outcome.kind,
+        message=run.outcome.message,
+        source=str(run.hook.source.place),
+    )
 
 
 def find_warnings(run: Run) -> list[str]:

@@ -162,6 +162,20 @@ class Hook(Struct, frozen=True, kw_only=True):
         return f"hook {self.id!r} ({self.source.place})"
 
 
+class ModuleSpec(Struct, frozen=True, kw_only=True):
+    """
+    A module to load: its file, the layer it belongs to, and what the hook file says of it.
+
+    `sha256` is the digest of the content that was trusted; other content is refused.
+    """
+
+    path: Path
+    layer: LayerName
+    is_required: bool = False
+    timeout_s: float | None = None
+    sha256: str | None = None
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """
     Settings shared by all hooks of an engine; times are seconds.

@@ -20,9 +20,10 @@ from hookline.dialects.xcsh import XCSH
 from hookline.handlers.discover import Discovery, HookItem, Provider, SkippedFile, discover_sync
 from hookline.handlers.folders import FolderProvider, builtin_providers
 from hookline.handlers.importing import load_order
-from hookline.handlers.loader import ModuleSpec
 from hookline.handlers.paths import UnusablePathError, resolve_path
-from hookline.hook import CommandAction, Execution, Hook, LayerName, Match, ScriptAction, Settings, Source
+from hookline.hook import (
+    CommandAction, Execution, Hook, LayerName, Match, ModuleSpec, ScriptAction, Settings, Source,
+)
 from hookline.problem import Place, Problem
 
 _EVENTS = {"pre": "before_tool_call", "post": "after_tool_call"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import inspect
 import threading
 from collections.abc import Sequence
@@ -14,24 +15,10 @@ from msgspec import Struct
 
 from hookline.handlers.api import HookAPI, Registration
 from hookline.handlers.importing import UnloadableModuleError, find_factory, forget_module, import_file
-from hookline.hook import LayerName, Settings
+from hookline.hook import ModuleSpec, Settings
 
 LOAD_TIMEOUT_S = 30.0
 """How long a module may take to load, its `hook(api)` included."""
-
-
-class ModuleSpec(Struct, frozen=True, kw_only=True):
-    """
-    A module to load: its file, the layer it belongs to, and what the hook file says of it.
-
-    `sha256` is the digest of the content that was trusted; other content is refused.
-    """
-
-    path: Path
-    layer: LayerName
-    is_required: bool = False
-    timeout_s: float | None = None
-    sha256: str | None = None
 
 
 class LoadedModule(Struct, frozen=True, kw_only=True, eq=False):
@@ -40,6 +27,11 @@ class LoadedModule(Struct, frozen=True, kw_only=True, eq=False):
     spec: ModuleSpec
     module: ModuleType
     registration: Registration
+    digest: str
+
+    def is_current(self) -> bool:
+        """Whether its file still holds what was loaded."""
+        return digest_file(self.spec.path) == self.digest
 
     def unload(self) -> None:
         """Take everything it registered off again and forget its code."""
@@ -107,14 +99,23 @@ def _load_in_time(spec: ModuleSpec, settings: Settings) -> LoadedModule:
 
 
 def _load(spec: ModuleSpec, registration: Registration) -> LoadedModule:
-    module = import_file(spec.path, expected_sha256=spec.sha256)
+    digest = spec.sha256 or digest_file(spec.path)
+    module = import_file(spec.path, expected_sha256=digest or None)
     try:
         factory = find_factory(module)
         _call_factory(factory, HookAPI(registration), spec.path)
     except UnloadableModuleError:
         forget_module(module)
         raise
-    return LoadedModule(spec=spec, module=module, registration=registration)
+    return LoadedModule(spec=spec, module=module, registration=registration, digest=digest)
+
+
+def digest_file(path: Path) -> str:
+    """The digest of a file's content, empty when it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def _call_factory(factory: Any, api: HookAPI, path: Path) -> None:

@@ -69,10 +69,15 @@ class JobWorker:
         self._settings = settings
         self._attempt = attempt
         self._refuse = refuse or (lambda _: None)
+        self.use(hooks, files)
+        self._threads = concurrent.futures.ThreadPoolExecutor(2, thread_name_prefix="hookline-outbox")
+
+    def use(self, hooks: Iterable[Hook], files: Iterable[Path]) -> None:
+        """Take these hooks and files for those of this engine from now on."""
+        hooks = tuple(hooks)
         self._hooks = {key_of(hook): hook for hook in hooks if hook.execution.is_durable and hook.enabled}
         self._files = frozenset(str(path.resolve()) for path in files)
         self._all = {key_of(hook) for hook in hooks}
-        self._threads = concurrent.futures.ThreadPoolExecutor(2, thread_name_prefix="hookline-outbox")
 
     async def put(self, job: Job) -> None:
         """Store a job; returns when it is safe. Raises `hookline.outbox.store.OutboxError`."""

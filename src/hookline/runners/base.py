@@ -11,7 +11,7 @@ from hookline.dialects.base import Dialect
 from hookline.dialects.wire import to_json
 from hookline.events import Event
 from hookline.hook import Hook
-from hookline.outcome import Run
+from hookline.outcome import QuietRuns, Run
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
@@ -59,6 +59,14 @@ class Payload:
         if key not in self._encoded:
             self._encoded[key] = to_json(self.to_data(dialect, is_cwd_missing=is_cwd_missing))
         return self._encoded[key]
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """How far a walk along a stretch came: who had nothing to say, the run of whoever had, where to go on."""
+
+    quiet: QuietRuns
+    run: Run | None
+    position: int
 
 
 class Runner(Protocol):

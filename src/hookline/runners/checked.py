@@ -1,4 +1,4 @@
-"""The last look before a hook runs: whether it still may."""
+"""Between a hook and its runner: whether it still may run, and which runner is for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from hookline.hook import Hook
+from hookline.hook import HandlerAction, Hook
 from hookline.outcome import Failure, Run
 from hookline.runners.base import Payload, Runner
 
@@ -27,6 +27,19 @@ class CheckedRunner:
         if reason is not None:
             return stop_run(hook, reason, run_id=run_id)
         return await self._runner.run(hook, payload, run_id=run_id)
+
+
+class RunnerByKind:
+    """Runs each hook by the runner for its kind of action; that for handlers is made when there is one to run."""
+
+    def __init__(self, processes: Runner, get_handlers: Callable[[], Runner]) -> None:
+        self._processes = processes
+        self._get_handlers = get_handlers
+
+    async def run(self, hook: Hook, payload: Payload, *, run_id: str | None = None) -> Run:
+        """Run the hook."""
+        runner = self._get_handlers() if isinstance(hook.action, HandlerAction) else self._processes
+        return await runner.run(hook, payload, run_id=run_id)
 
 
 def stop_run(hook: Hook, reason: str, *, run_id: str | None = None) -> Run:

@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.dialects.xcsh import decode_result
@@ -19,18 +18,10 @@ from hookline.hook import HandlerAction, Hook
 from hookline.match import compile_match
 from hookline.outcome import Failure, Outcome, QuietRuns, Run, RunStatus
 from hookline.registry import Entry, Stretch, make_stretch
-from hookline.runners.base import Payload, Runner
+from hookline.runners.base import Payload, Progress, Runner
 
 MakeContext = Callable[[Event, bool], Any]
 """Makes the context that handlers get beside an event; the flag tells whether they are async."""
-
-
-class Progress(Struct, frozen=True, kw_only=True):
-    """How far a walk along a stretch came: who had nothing to say, the run of whoever had, where to go on."""
-
-    quiet: QuietRuns
-    run: Run | None
-    position: int
 
 
 class HandlerRunner:
@@ -117,16 +108,3 @@ def _read(hook: Hook, said: Said, event: Event) -> Outcome:
 def _origin_of(hook: Hook) -> str:
     assert isinstance(hook.action, HandlerAction)
     return hook.action.origin
-
-
-class RunnerByKind:
-    """Runs each hook by the runner for its kind of action."""
-
-    def __init__(self, processes: Runner, handlers: HandlerRunner) -> None:
-        self._processes = processes
-        self._handlers = handlers
-
-    async def run(self, hook: Hook, payload: Payload, *, run_id: str | None = None) -> Run:
-        """Run the hook."""
-        runner: Runner = self._handlers if isinstance(hook.action, HandlerAction) else self._processes
-        return await runner.run(hook, payload, run_id=run_id)

@@ -1,0 +1,77 @@
+"""The hooks of an engine: those of its layers, and those that modules and code have attached."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from hookline.config.layers import Layers
+from hookline.hook import Hook, LayerName
+from hookline.registry import Registry
+
+_RANKS: Mapping[LayerName, int] = {"project": 0, "user": 1, "code": 2}
+
+
+class HookSet:
+    """
+    Holds the registry that is used now and builds a new one when the hooks change.
+
+    A registry never changes itself, so a dispatch under way is not disturbed. May be used from any thread.
+    """
+
+    def __init__(self, layers: Layers) -> None:
+        self._lock = threading.RLock()
+        self._attached: list[Hook] = []
+        self.layers = layers
+        self.registry = self._build()
+        self.listened = self.registry.event_names
+
+    @property
+    def files(self) -> list[Path]:
+        """The hook files that count."""
+        return [loaded.file.path for loaded in self.layers.files if loaded.is_counted]
+
+    def attach(self, hook: Hook) -> Callable[[], None]:
+        """Add a hook behind those of its layer; returns the function that takes it off again."""
+        with self._lock:
+            self._attached.append(hook)
+            self._swap()
+        return lambda: self._detach(hook)
+
+    def _detach(self, hook: Hook) -> None:
+        with self._lock:
+            before = len(self._attached)
+            self._attached = [known for known in self._attached if known is not hook]
+            if len(self._attached) != before:
+                self._swap()
+
+    def free_id(self, wanted: str) -> str:
+        """The id itself, or with a number behind it when a hook has it already."""
+        with self._lock:
+            taken = {hook.id for hook in self.registry.hooks}
+        number = 1
+        found = wanted
+        while found in taken:
+            number += 1
+            found = f"{wanted}#{number}"
+        return found
+
+    def use(self, layers: Layers) -> None:
+        """Use other layers from now on; what is attached stays."""
+        with self._lock:
+            self.layers = layers
+            self._swap()
+
+    def _swap(self) -> None:
+        registry = self._build()
+        self.registry, self.listened = registry, registry.event_names
+
+    def _build(self) -> Registry:
+        layers = self.layers
+        hooks = _in_order([*layers.hooks, *self._attached])
+        return Registry(hooks, closures=layers.closures, settings=layers.settings)
+
+
+def _in_order(hooks: Iterable[Hook]) -> list[Hook]:
+    return sorted(hooks, key=lambda hook: _RANKS[hook.source.layer])
