@@ -45,6 +45,7 @@ LEVELS = {
     "runlog": EDGES,
     "private": EDGES,
     "waiting": EDGES,
+    "folders": EDGES,
     "dispatch": DISPATCH,
     "background": DISPATCH,
     "delivery": DISPATCH,
@@ -62,6 +63,7 @@ EDGE_FRIENDS = {
     "runners": {"dialects", "process", "handlers"},
     "config": {"dialects"},
     "handlers": {"process"},
+    "folders": {"dialects"},
 }
 # Edges that know nothing of Hookline and that every other edge may use.
 COMMON_EDGES = {"private"}

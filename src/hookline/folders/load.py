@@ -1,0 +1,158 @@
+"""
+Reading a folder of hook folders: each sub-folder with a `hook.json` is one hook.
+
+A folder that cannot be read or is not valid is reported and disturbs no other.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from hookline.folders.json_text import JsonError
+from hookline.folders.spec import SPEC_FILE, FolderSpec, SpecError, parse_spec
+from hookline.private import read_regular
+from hookline.problem import Place, Problem, Severity
+
+MAX_SPEC_BYTES = 4 * 1024 * 1024
+
+
+class BrokenGuard(Struct, frozen=True, kw_only=True):
+    """An enabled guard whose spec is not valid: what it was to guard, by the folder event's name, and why it cannot."""
+
+    event: str
+    hook_id: str
+    reason: str
+
+
+class Loaded(Struct, frozen=True, kw_only=True):
+    """
+    What a hooks folder holds.
+
+    `specs` stand in the order in which their hooks are matched. `invalid` has one text for each id, or for a
+    folder's name where there is no id to go by; `problems` says the same, with places.
+    """
+
+    specs: tuple[FolderSpec, ...] = ()
+    invalid: dict[str, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    broken_guards: tuple[BrokenGuard, ...] = ()
+
+
+def load_folders(hooks_dir: Path | None) -> Loaded:
+    """
+    Read every hook folder, in the byte order of their names.
+
+    Links to folders are not followed. A hooks folder that is not there holds no hooks; without one (None) neither.
+    """
+    if hooks_dir is None:
+        return Loaded()
+    reader = _Reader(hooks_dir)
+    try:
+        with os.scandir(hooks_dir) as entries:
+            found = sorted(entries, key=lambda entry: os.fsencode(entry.name))
+    except (FileNotFoundError, NotADirectoryError):
+        return Loaded()
+    except OSError as error:
+        message = f"the hooks folder cannot be read, so none of its hooks is loaded: {error.strerror}"
+        reader.note("unreadable-file", message, hooks_dir)
+        return reader.finish()
+    for entry in found:
+        reader.take(entry)
+    return reader.finish()
+
+
+class _Reader:
+    """Collects what one pass over the folders finds."""
+
+    def __init__(self, hooks_dir: Path) -> None:
+        self._hooks_dir = hooks_dir
+        self._specs: dict[str, FolderSpec] = {}
+        self._invalid: dict[str, str] = {}
+        self._problems: list[Problem] = []
+        self._broken_guards: list[BrokenGuard] = []
+
+    def finish(self) -> Loaded:
+        return Loaded(
+            specs=tuple(self._specs.values()),
+            invalid=self._invalid,
+            problems=tuple(self._problems),
+            broken_guards=tuple(self._broken_guards),
+        )
+
+    def take(self, entry: os.DirEntry[str]) -> None:
+        """Read one entry of the hooks folder."""
+        path = self._hooks_dir / entry.name / SPEC_FILE
+        if entry.is_symlink():
+            if os.path.lexists(path):
+                message = f"{entry.name!r} is a link to a folder, which is not followed"
+                cure = "move the folder here, and let only its hook.json be a link"
+                self.note("folder-link", message, path.parent, severity="warning", cure=cure)
+            return
+        if not entry.is_dir(follow_symlinks=False) or not os.path.lexists(path):
+            return
+        try:
+            data = read_spec_bytes(path)
+        except OSError as error:
+            self._refuse(entry.name, f"read: {error.strerror or error}", "unreadable-file", path)
+            return
+        # Text that is not UTF-8 is read as Go reads it.
+        self._take_text(data.decode("utf-8", "replace"), entry.name, path)
+
+    def _take_text(self, text: str, directory: str, path: Path) -> None:
+        try:
+            spec = parse_spec(text, directory)
+        except JsonError as error:
+            self._refuse(directory, f"parse: {error}", "json-syntax", path, _find_place(path, text, error.offset))
+        except SpecError as error:
+            place = _find_place(path, text, error.offset)
+            self._refuse(error.hook_id or directory, str(error), error.code, path, place)
+            if error.guarded_event is not None:
+                hook_id = error.hook_id or directory
+                self._broken_guards.append(
+                    BrokenGuard(event=error.guarded_event, hook_id=hook_id, reason=f"{place}: {error}")
+                )
+        else:
+            self._add(spec, path, _find_place(path, text, spec.offset))
+
+    def _add(self, spec: FolderSpec, path: Path, place: Place) -> None:
+        first = self._specs.setdefault(spec.id, spec)
+        if first is not spec:
+            message = f"duplicate hook id {spec.id!r}: the folder {first.directory!r} has it already, and stays active"
+            self._refuse(spec.id, message, "duplicate-id", path, place)
+
+    def _refuse(self, key: str, message: str, code: str, path: Path, place: Place | None = None) -> None:
+        self._invalid[key] = message
+        self.note(code, message, path, place=place, hook_id=key)
+
+    def note(
+        self,
+        code: str,
+        message: str,
+        path: Path,
+        *,
+        severity: Severity = "error",
+        place: Place | None = None,
+        hook_id: str | None = None,
+        cure: str = "",
+    ) -> None:
+        """Add a problem, about the file as a whole unless a place is given."""
+        where = place or Place(path=path)
+        self._problems.append(
+            Problem(severity=severity, code=code, message=message, place=where, hook_id=hook_id, cure=cure)
+        )
+
+
+def read_spec_bytes(path: Path) -> bytes:
+    """The bytes of a spec file; raises `OSError`, also for what is no file of a sane size."""
+    data = read_regular(path, MAX_SPEC_BYTES + 1)
+    if len(data) > MAX_SPEC_BYTES:
+        raise OSError(f"the file has more than {MAX_SPEC_BYTES // 1024 // 1024} MiB")
+    return data
+
+
+def _find_place(path: Path, text: str, offset: int) -> Place:
+    line = text.count("\n", 0, offset) + 1
+    return Place(path=path, line=line, column=offset - text.rfind("\n", 0, offset))
