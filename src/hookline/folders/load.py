@@ -57,7 +57,7 @@ def load_folders(hooks_dir: Path | None) -> Loaded:
         return Loaded()
     except OSError as error:
         message = f"the hooks folder cannot be read, so none of its hooks is loaded: {error.strerror}"
-        reader.note("unreadable-file", message, hooks_dir)
+        reader.add("unreadable-file", message, hooks_dir)
         return reader.finish()
     for entry in found:
         reader.take(entry)
@@ -89,14 +89,14 @@ class _Reader:
             if os.path.lexists(path):
                 message = f"{entry.name!r} is a link to a folder, which is not followed"
                 cure = "move the folder here, and let only its hook.json be a link"
-                self.note("folder-link", message, path.parent, severity="warning", cure=cure)
+                self.add("folder-link", message, path.parent, severity="warning", cure=cure)
             return
         if not entry.is_dir(follow_symlinks=False) or not os.path.lexists(path):
             return
         try:
             data = read_spec_bytes(path)
         except OSError as error:
-            self._refuse(entry.name, f"read: {error.strerror or error}", "unreadable-file", path)
+            self._refuse(entry.name, f"read: {error.strerror or error}", path, code="unreadable-file")
             return
         # Text that is not UTF-8 is read as Go reads it.
         self._take_text(data.decode("utf-8", "replace"), entry.name, path)
@@ -105,10 +105,10 @@ class _Reader:
         try:
             spec = parse_spec(text, directory)
         except JsonError as error:
-            self._refuse(directory, f"parse: {error}", "json-syntax", path, _find_place(path, text, error.offset))
+            self._refuse(directory, f"parse: {error}", path, _find_place(path, text, error.offset), code="json-syntax")
         except SpecError as error:
             place = _find_place(path, text, error.offset)
-            self._refuse(error.hook_id or directory, str(error), error.code, path, place)
+            self._refuse(error.hook_id or directory, str(error), path, place, code=error.code)
             if error.guarded_event is not None:
                 hook_id = error.hook_id or directory
                 self._broken_guards.append(
@@ -121,13 +121,13 @@ class _Reader:
         first = self._specs.setdefault(spec.id, spec)
         if first is not spec:
             message = f"duplicate hook id {spec.id!r}: the folder {first.directory!r} has it already, and stays active"
-            self._refuse(spec.id, message, "duplicate-id", path, place)
+            self._refuse(spec.id, message, path, place, code="duplicate-id")
 
-    def _refuse(self, key: str, message: str, code: str, path: Path, place: Place | None = None) -> None:
+    def _refuse(self, key: str, message: str, path: Path, place: Place | None = None, *, code: str) -> None:
         self._invalid[key] = message
-        self.note(code, message, path, place=place, hook_id=key)
+        self.add(code, message, path, place=place, hook_id=key)
 
-    def note(
+    def add(
         self,
         code: str,
         message: str,

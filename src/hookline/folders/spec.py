@@ -158,9 +158,9 @@ class _Checker:
     def _check_id(self) -> str:
         found = self._raw.values.get("id", self._directory)
         if not found:
-            self._refuse("missing id: leave the key out to take the folder's name", "bad-id", "id")
+            self._refuse("missing id: leave the key out to take the folder's name", "id", code="bad-id")
         if (reason := _find_fault(found)) is not None:
-            self._refuse(f"id {found[:_LONGEST_ID]!r} {reason}", "bad-id", "id")
+            self._refuse(f"id {found[:_LONGEST_ID]!r} {reason}", "id", code="bad-id")
         self._id = cast("str", found)
         return self._id
 
@@ -168,70 +168,74 @@ class _Checker:
         event = self._raw.text("trigger.event")
         known = ", ".join(row.name for row in FOLDER_EVENTS)
         if not event:
-            self._refuse(f"missing event: trigger.event must be one of {known}", "missing-key", "trigger")
+            self._refuse(f"missing event: trigger.event must be one of {known}", "trigger", code="missing-key")
         if event not in EVENTS_BY_NAME:
-            self._refuse(f"unsupported event {event!r}: use one of {known}", "unknown-event", "trigger.event")
+            self._refuse(f"unsupported event {event!r}: use one of {known}", "trigger.event", code="unknown-event")
         return event
 
     def _check_mode(self) -> FolderMode:
         mode = self._raw.text("mode") or "async"
         if mode not in _DEFAULT_TIMEOUTS:
-            self._refuse(f'invalid mode {mode!r}: it must be "sync" or "async"', "wrong-type", "mode")
+            self._refuse(f'invalid mode {mode!r}: it must be "sync" or "async"', "mode", code="wrong-type")
         return cast("FolderMode", mode)
 
     def _check_action(self) -> dict[str, Any]:
         texts = {key: text if trim(text := self._raw.text(key)) else "" for key in ("command", "workflow_id", "prompt")}
         has_workflow = "workflow" in self._raw.values
         if texts["workflow_id"] and has_workflow:
-            self._refuse("workflow_id and workflow are both set: keep one of them", "contradiction", "workflow_id")
+            self._refuse("workflow_id and workflow are both set: keep one of them", "workflow_id", code="contradiction")
         present = [key for key in texts if texts[key]] + ["workflow"] * has_workflow
         if not present:
             message = "no action: exactly one of command, workflow_id, workflow and prompt must be set"
-            self._refuse(message, "missing-key", "command")
+            self._refuse(message, "command", code="missing-key")
         if len(present) > 1:
-            self._refuse(f"more than one action: keep only one of {' and '.join(present)}", "contradiction", present[1])
+            self._refuse(
+                f"more than one action: keep only one of {' and '.join(present)}", present[1], code="contradiction"
+            )
         return {**texts, "workflow": self._check_workflow() if has_workflow else ()}
 
     def _check_workflow(self) -> tuple[Step, ...]:
         try:
             return tuple(_read_steps(self._raw.values["workflow"]))
         except _WorkflowError as error:
-            self._refuse(f"invalid inline workflow: {error}", "wrong-type", "workflow")
+            self._refuse(f"invalid inline workflow: {error}", "workflow", code="wrong-type")
 
     def _check_blocking(self, event: str, mode: FolderMode) -> None:
         if not self._raw.is_on("blocking"):
             return
         if mode != "sync":
-            self._refuse('blocking needs mode "sync": nobody waits for an async hook', "contradiction", "blocking")
+            self._refuse('blocking needs mode "sync": nobody waits for an async hook', "blocking", code="contradiction")
         if event not in BLOCKABLE_EVENTS:
             which = ", ".join(BLOCKABLE_EVENTS)
-            self._refuse(f"{event} cannot be blocked: blocking goes only with {which}", "contradiction", "blocking")
+            self._refuse(
+                f"{event} cannot be blocked: blocking goes only with {which}", "blocking", code="contradiction"
+            )
 
     def _check_timeout(self, timeout: str) -> float:
         try:
             return check_positive(timeout, parse_duration(timeout))
         except DurationError as error:
-            self._refuse(f"invalid timeout: {error}", "wrong-type", "timeout")
+            self._refuse(f"invalid timeout: {error}", "timeout", code="wrong-type")
 
     def _check_matcher(self) -> Matcher:
         text = self._raw.text("trigger.matcher")
         try:
             return compile_matcher(text)
         except LinearPatternError as error:
-            self._refuse(f"invalid matcher {text[:_LONGEST_ID]!r}: {error}", "bad-regex", "trigger.matcher")
+            self._refuse(f"invalid matcher {text[:_LONGEST_ID]!r}: {error}", "trigger.matcher", code="bad-regex")
 
     def _check_on_error(self) -> OnError:
         on_error = self._raw.text("on_error") or "warn"
         if on_error not in _ON_ERROR:
             message = f"invalid on_error {on_error!r}: it must be warn, block or ignore"
-            self._refuse(message, "wrong-type", "on_error")
+            self._refuse(message, "on_error", code="wrong-type")
         if on_error == "block" and not self._raw.is_on("blocking"):
             self._refuse(
-                "on_error block needs blocking: only a blocking hook can keep closed", "contradiction", "on_error"
+                "on_error block needs blocking: only a blocking hook can keep closed", "on_error", code="contradiction"
             )
         return cast("OnError", on_error)
 
-    def _refuse(self, message: str, code: str, path: str) -> NoReturn:
+    def _refuse(self, message: str, path: str, *, code: str) -> NoReturn:
         offset = self._raw.offsets.get(path, 0)
         raise SpecError(message, code=code, offset=offset, hook_id=self._id, guarded_event=self._guarded_event())
 

@@ -131,8 +131,8 @@ def parse_state(text: str) -> State:
         raise StateError(f"it is no JSON: {error}") from error
     if not isinstance(found, dict):
         raise StateError("it is no object")
-    runs = found.get("recent_runs") or []
-    if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
+    runs = _read(found, "recent_runs", list, [])
+    if not all(isinstance(run, dict) for run in runs):
         raise StateError("recent_runs is no list of runs")
     at = _read_time(found, "last_fired_at")
     return State(
@@ -169,9 +169,9 @@ def _read_time(found: dict[str, Any], key: str) -> datetime:
     text = _read(found, key, str, _NEVER)
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError as error:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise StateError(f"{key} is no time: {text!r}") from error
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def format_time(moment: datetime | None) -> str:

@@ -7,14 +7,13 @@ from typing import Any
 
 from hookline.folders.json_text import JsonError, JsonLimitError, read_value, skip_whitespace, trim
 
-# How often the text may be gone through in search of the object at its end, and how much is always granted.
-_MOST_PASSES = 8
-_LEAST_STEPS = 1_000_000
-# What an attempt costs besides the characters it reads, and one that ends in too deep a nesting.
-_ATTEMPT_STEPS = 20
-_DEEP_STEPS = 10_000
+# How many openings may turn out to be none in search of the object at the end, and how many characters may be read
+# for them.
+_MOST_FAILURES = 1000
+_MOST_STEPS = 20_000_000
 _FENCE = "```"
-_OPENING = re.compile(r"```[^\n`]*\n")
+_FENCE_LINE = re.compile(r"```[^\n`]*\n")
+_OBJECT_START = re.compile(r'\{[ \t\r\n]*["}]')
 
 
 def find_objects(text: str) -> list[dict[str, Any]]:
@@ -32,7 +31,7 @@ def find_objects(text: str) -> list[dict[str, Any]]:
 
 def _read_first(text: str) -> tuple[list[dict[str, Any]], int]:
     """The object at the start, if there is one, and the offset behind it."""
-    opening = _OPENING.match(text)
+    opening = _FENCE_LINE.match(text)
     start = skip_whitespace(text, opening.end() if opening else 0)
     if not text.startswith("{", start):
         return [], 0
@@ -47,21 +46,20 @@ def _read_first(text: str) -> tuple[list[dict[str, Any]], int]:
 
 def _read_last(text: str, start: int) -> list[dict[str, Any]]:
     """The object at the end, if there is one: the first that starts after `start` and reaches the end."""
-    steps = max(_LEAST_STEPS, _MOST_PASSES * len(text))
-    index = text.find("{", start)
-    while index != -1:
+    failures, steps = 0, 0
+    opening = _OBJECT_START.search(text, start)
+    while opening is not None:
+        end = opening.start() + 1
         try:
-            found, end = read_value(text, index)
+            found, end = read_value(text, opening.start())
             if end == len(text):
                 return [found]
         except JsonLimitError:
-            end = index + 1
-            steps -= _DEEP_STEPS
+            raise
         except JsonError as error:
-            steps -= error.offset - index
-            end = index + 1
-        steps -= _ATTEMPT_STEPS
-        if steps < 0:
-            raise JsonLimitError("it holds too many braces that open nothing", index)
-        index = text.find("{", end)
+            failures += 1
+            steps += error.offset - end
+            if failures > _MOST_FAILURES or steps > _MOST_STEPS:
+                raise JsonLimitError("the text holds too many openings of objects that are none", end) from error
+        opening = _OBJECT_START.search(text, end)
     return []
