@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from hookline.events import (
 )
 from hookline.folders.envelope import (
     HostFacts,
+    compose_message,
     encode_event,
     encode_facts,
     encode_manual,
@@ -212,6 +214,16 @@ def test_other_characters_are_written_as_they_are():
 
 def test_half_a_character_is_replaced():
     assert to_json({"x": "a\ud800"}) == rb'{"x":"a\ufffd"}'
+
+
+def test_any_mapping_is_an_object():
+    assert to_json({"x": MappingProxyType({"a": 1})}) == b'{"x":{"a":1}}'
+
+
+def test_a_prompt_is_followed_by_the_envelope_and_a_workflow_gets_it_alone():
+    """Fact 46 of the folder contract."""
+    assert compose_message("look", b'{"a":1}') == 'look\n\nHook context:\n{"a":1}'
+    assert compose_message("", b'{"a":1}') == '{"a":1}'
 
 
 def test_large_numbers_keep_their_digits():

@@ -17,6 +17,7 @@ from hookline.folders.journal import (
     name_kind,
     new_fire_id,
 )
+from storage import small_disk
 
 AT = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 SPEC = read_spec(id="guard", name="Guard", event="PreToolUse", matcher="bash", mode="sync", blocking=True)
@@ -130,6 +131,16 @@ def test_a_log_that_cannot_be_written_is_told_once(tmp_path: Path, log_lines: li
     journal = Journal(folder)
     journal.append({}, AT)
     journal.append({}, AT)
+    assert len(log_lines) == 1
+    assert "cannot be written" in log_lines[0]
+
+
+def test_a_log_on_a_full_disk_is_told(tmp_path: Path, log_lines: list[str]):
+    with small_disk(tmp_path / "disk") as disk:
+        journal = Journal(disk.folder)
+        journal.append({}, AT)
+        disk.fill(leave=10)
+        journal.append({"x": "y" * 8192}, AT)
     assert len(log_lines) == 1
     assert "cannot be written" in log_lines[0]
 

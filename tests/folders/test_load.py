@@ -119,6 +119,11 @@ def test_a_link_to_a_folder_is_not_followed_and_told(hooks: HooksDir, tmp_path: 
     assert [(problem.code, problem.severity) for problem in loaded.problems] == [("folder-link", "warning")]
 
 
+def test_other_links_are_passed_over(hooks: HooksDir, tmp_path: Path):
+    (hooks.path / "link").symlink_to(tmp_path)
+    assert hooks.load() == Loaded()
+
+
 def test_a_spec_may_be_a_link_to_a_file(hooks: HooksDir, tmp_path: Path):
     (tmp_path / "shared.json").write_text(json.dumps(make_spec()))
     (hooks.path / "a").mkdir()

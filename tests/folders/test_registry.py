@@ -64,6 +64,17 @@ def test_a_spec_is_found_by_its_id_also_when_it_is_off(hooks: HooksDir):
     assert index.spec_by_id("d") is None
 
 
+def test_an_answer_is_remembered_and_stays_right(hooks: HooksDir):
+    hooks.add("a", event="PreToolUse", enabled=True, matcher="bash")
+    index = hooks.index()
+    assert index.match("PreToolUse", "bash") is index.match("PreToolUse", "bash")
+    for number in range(2500):  # more than is remembered
+        assert index.match("PreToolUse", f"tool{number}") == ((), ())
+    assert index.match("PreToolUse", "x" * 1000) == ((), ())
+    assert [spec.id for spec in index.match("PreToolUse", "bash")[1]] == ["a"]
+    assert index.match("PostToolUse", "bash") == ((), ())
+
+
 def test_what_is_invalid_is_handed_out_as_a_copy(hooks: HooksDir):
     """Fact 20 of the folder contract."""
     hooks.add("bad", event="Nope")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hook_folders import HooksDir
 from hookline.folders.json_text import JsonError
-from hookline.folders.switch import SwitchError, set_enabled, switch_text
+from hookline.folders.switch import SwitchError, set_enabled, set_enabled_by_id, switch_text
 from json_values import texts
 from properties import steady
 
@@ -128,6 +128,22 @@ def test_what_is_not_there_cannot_be_switched(hooks: HooksDir):
     for hooks_dir, name in ((hooks.path, "empty"), (hooks.path, "none"), (hooks.path, ""), (None, "d")):
         with pytest.raises(SwitchError):
             set_enabled(hooks_dir, name, is_enabled=True)
+
+
+def test_a_hook_is_switched_by_its_id_wherever_its_folder_is(hooks: HooksDir):
+    """Fact 30 of the folder contract, and W10."""
+    hooks.add("d", id="x")
+    assert set_enabled_by_id(hooks.path, hooks.index(), "x", is_enabled=True)
+    assert hooks.load().specs[0].enabled
+
+
+def test_an_id_that_no_valid_hook_has_cannot_be_switched(hooks: HooksDir):
+    """Case 38 and fact 30 of the folder contract."""
+    hooks.add("bad", event="Nope")
+    with pytest.raises(SwitchError, match="there is no hook 'none'"):
+        set_enabled_by_id(hooks.path, hooks.index(), "none", is_enabled=True)
+    with pytest.raises(SwitchError, match=r"'bad' in .* is not valid.*unsupported event"):
+        set_enabled_by_id(hooks.path, hooks.index(), "bad", is_enabled=True)
 
 
 @pytest.mark.parametrize("name", ["../d", "a/b", ".", "..", "/etc"])

@@ -97,6 +97,12 @@ def encode_manual(hook_event: str, cwd: str) -> dict[str, Any]:
     return {"event": hook_event, "manual": True} | ({"cwd": cwd} if cwd else {})
 
 
+def compose_message(prompt: str, envelope: bytes) -> str:
+    """What the thread of a prompt hook is told; without a prompt, for a workflow, it is the envelope alone."""
+    context = envelope.decode()
+    return f"{prompt}\n\nHook context:\n{context}" if prompt else context
+
+
 def to_json(payload: Mapping[str, Any]) -> bytes:
     """
     The bytes of an envelope: keys sorted, the characters of HTML escaped, no newline.

@@ -13,16 +13,24 @@ from hookline.folders.load import Loaded
 from hookline.folders.spec import FolderSpec
 from hookline.folders.state import EMPTY_STATE, State, encode_run, format_time
 
+Matched = tuple[tuple[FolderSpec, ...], tuple[FolderSpec, ...]]
+"""The hooks that match, those with mode sync first and then those with mode async."""
+
+# Subjects are the names of tools and the like; a model that makes them up must not fill the memory.
+_MOST_REMEMBERED = 1000
+_LONGEST_REMEMBERED = 200
+
 
 class FolderRegistry:
-    """An index over what `load_folders` found."""
+    """An index over what `load_folders` found; it remembers the answers to the last few subjects."""
 
-    __slots__ = ("_by_event", "_by_id", "_invalid", "specs")
+    __slots__ = ("_by_event", "_by_id", "_invalid", "_remembered", "specs")
 
     def __init__(self, loaded: Loaded) -> None:
         self.specs = loaded.specs
         self._by_id = {spec.id: spec for spec in loaded.specs}
         self._invalid = dict(loaded.invalid)
+        self._remembered: dict[tuple[str, str], Matched] = {}
         self._by_event: dict[str, list[FolderSpec]] = {}
         for spec in loaded.specs:
             if spec.enabled:
@@ -32,13 +40,21 @@ class FolderRegistry:
         """Whether any enabled hook is for this folder event."""
         return event in self._by_event
 
-    def match(self, event: str, subject: str) -> tuple[tuple[FolderSpec, ...], tuple[FolderSpec, ...]]:
-        """
-        The enabled hooks for a folder event whose matcher accepts the subject.
+    def match(self, event: str, subject: str) -> Matched:
+        """The enabled hooks for a folder event whose matcher accepts the subject, each mode in load order."""
+        if event not in self._by_event:
+            return (), ()
+        found = self._remembered.get((event, subject))
+        if found is None:
+            found = self._match(event, subject)
+            if len(self._remembered) >= _MOST_REMEMBERED:
+                self._remembered.clear()
+            if len(subject) <= _LONGEST_REMEMBERED:
+                self._remembered[event, subject] = found
+        return found
 
-        Those with mode sync first, then those with mode async, each in load order.
-        """
-        found = [spec for spec in self._by_event.get(event, ()) if spec.matcher.accepts(subject)]
+    def _match(self, event: str, subject: str) -> Matched:
+        found = [spec for spec in self._by_event[event] if spec.matcher.accepts(subject)]
         return (
             tuple(spec for spec in found if spec.mode == "sync"),
             tuple(spec for spec in found if spec.mode == "async"),

@@ -16,6 +16,7 @@ from typing import Any
 from hookline.errors import HooklineError
 from hookline.folders.json_text import JsonError, Member, fold_key, list_members, read_whole, skip_whitespace
 from hookline.folders.load import read_spec_bytes
+from hookline.folders.registry import FolderRegistry
 from hookline.folders.spec import SPEC_FILE
 
 _KEY = "enabled"
@@ -52,6 +53,21 @@ def set_enabled(hooks_dir: Path | None, directory: str, *, is_enabled: bool) -> 
     return True
 
 
+def set_enabled_by_id(hooks_dir: Path, registry: FolderRegistry, hook_id: str, *, is_enabled: bool) -> bool:
+    """
+    Switch the hook with this id on or off, wherever its folder is; returns whether that changed the file.
+
+    Raises `SwitchError`, also for an id that no valid hook has. The caller reloads.
+    """
+    spec = registry.spec_by_id(hook_id)
+    if spec is not None:
+        return set_enabled(hooks_dir, spec.directory, is_enabled=is_enabled)
+    reason = registry.invalid.get(hook_id)
+    if reason is not None:
+        raise SwitchError(f"the hook {hook_id!r} in {hooks_dir} is not valid, so it cannot be switched: {reason}")
+    raise SwitchError(f"there is no hook {hook_id!r} in {hooks_dir}")
+
+
 def switch_text(text: str, *, is_enabled: bool) -> str:
     """
     The text of a spec with its hook switched on or off, and no other character changed.
@@ -67,7 +83,7 @@ def switch_text(text: str, *, is_enabled: bool) -> str:
     if len(found) > 1:
         raise JsonError(f"the key {_KEY!r} stands {len(found)} times; keep one of them", found[1].key_span[0])
     edited = _edit(text, members, found, end, "true" if is_enabled else "false")
-    if not _is_same_but_for_switch(data, edited, is_enabled=is_enabled):
+    if not _is_same_but_for_switch(data, edited, is_enabled=is_enabled):  # pragma: no cover - a net below the scanner
         raise JsonError("it is written in a way that cannot be changed in one place; edit it by hand", start)
     return edited
 
