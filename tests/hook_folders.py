@@ -20,7 +20,7 @@ def make_spec(*, event: str = "Stop", matcher: str | None = None, **keys: Any) -
 
 def read_spec(directory: str = "d", **keys: Any) -> FolderSpec:
     """The spec of a folder, read from its text."""
-    return parse_spec(json.dumps(make_spec(**keys)), directory)
+    return parse_spec(json.dumps(make_spec(**keys)), Path(directory, "hook.json"))
 
 
 def refuse_spec(directory: str = "d", **keys: Any) -> str:

@@ -159,6 +159,16 @@ def test_a_hooks_folder_that_cannot_be_read_is_told(tmp_path: Path):
     assert [problem.code for problem in loaded.problems] == ["unreadable-file"]
 
 
+def test_a_guard_whose_id_is_taken_is_told_apart(hooks: HooksDir):
+    hooks.add("a", id="same")
+    keys = {"id": "same", "event": "PreToolUse", "mode": "sync", "blocking": True, "on_error": "block"}
+    hooks.add("b", enabled=True, **keys)
+    hooks.add("c", enabled=False, **keys)
+    (guard,) = hooks.load().broken_guards
+    assert (guard.event, guard.hook_id) == ("PreToolUse", "same")
+    assert "duplicate hook id" in guard.reason
+
+
 def test_a_guard_that_is_not_valid_is_told_apart(hooks: HooksDir):
     hooks.add("guard", event="PreToolUse", enabled=True, mode="sync", blocking=True, on_error="block", matcher="(")
     hooks.add("other", event="Stop", enabled=True, timeout="5")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +13,16 @@ from hook_folders import make_spec, read_spec, refuse_spec
 from hookline.folders.event_names import FOLDER_EVENTS
 from hookline.folders.json_text import JsonError
 from hookline.folders.spec import FolderSpec, SpecError, Step, parse_spec
+from hookline.problem import Place
 from json_values import values
 from properties import steady
+
+PATH = Path("d/hook.json")
 
 
 def refuse_text(text: str) -> JsonError:
     with pytest.raises(JsonError) as caught:
-        parse_spec(text, "d")
+        parse_spec(text, PATH)
     return caught.value
 
 
@@ -27,7 +31,7 @@ def refuse_text(text: str) -> JsonError:
 
 def test_a_spec_that_says_little_has_the_documented_defaults():
     """Case 1 and fact 3 of the folder contract."""
-    spec = parse_spec('{"trigger":{"event":"Stop"},"command":"true"}', "d")
+    spec = parse_spec('{"trigger":{"event":"Stop"},"command":"true"}', PATH)
     assert spec == FolderSpec(
         id="d",
         directory="d",
@@ -41,7 +45,7 @@ def test_a_spec_that_says_little_has_the_documented_defaults():
         auto_dirs=True,
         cwd="",
         on_error="warn",
-        offset=20,
+        place=Place(path=PATH, line=1, column=21),
     )
 
 
@@ -110,7 +114,7 @@ def test_the_agent_waits_for_a_sync_hook_where_its_answer_counts(event: str):
 def test_keys_are_read_in_any_case():
     """Fact 4 of the folder contract."""
     text = '{"ID":"x","ENABLED":true,"Trigger":{"EVENT":"Stop","mAtcher":"a"},"Command":"true","permission\u017f":{}}'
-    spec = parse_spec(text, "d")
+    spec = parse_spec(text, PATH)
     assert (spec.id, spec.enabled, spec.event, spec.matcher.text) == ("x", True, "Stop", "a")
 
 
@@ -121,14 +125,14 @@ def test_unknown_keys_are_passed_over():
 
 def test_of_a_key_that_stands_twice_the_last_counts_and_groups_add_up():
     text = '{"mode":"sync","MODE":"async","trigger":{"event":"Stop"},"trigger":{"matcher":"a"},"command":"x"}'
-    spec = parse_spec(text, "d")
+    spec = parse_spec(text, PATH)
     assert (spec.mode, spec.event, spec.matcher.text) == ("async", "Stop", "a")
 
 
 def test_a_null_sets_nothing():
     spec = read_spec(id=None, name=None)
     text = json.dumps(make_spec() | {"id": None, "mode": None, "workflow": None, "permissions": None, "enabled": None})
-    assert parse_spec(text, "d") == read_spec()
+    assert parse_spec(text, PATH) == read_spec()
     assert spec.id == "d"
 
 
@@ -185,7 +189,7 @@ def test_a_fault_of_the_text_has_its_place():
 @steady
 def test_any_json_is_read_or_refused(value: Any):
     try:
-        parse_spec(json.dumps(value, allow_nan=False), "d")
+        parse_spec(json.dumps(value, allow_nan=False), PATH)
     except (SpecError, JsonError, ValueError) as error:
         assert str(error)
 

@@ -52,6 +52,8 @@ class Member(Struct, frozen=True, kw_only=True):
 
 def fold_key(key: str) -> str:
     """A key without its case: character for character, so that no key gets longer."""
+    if key.isascii():
+        return key.lower()
     return "".join(folded if len(folded := letter.casefold()) == 1 else letter for letter in key)
 
 

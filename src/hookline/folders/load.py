@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from hookline.folders.json_text import JsonError
-from hookline.folders.spec import SPEC_FILE, FolderSpec, SpecError, parse_spec
+from hookline.folders.spec import SPEC_FILE, FolderSpec, SpecError, find_place, parse_spec
 from hookline.private import read_regular
 from hookline.problem import Place, Problem, Severity
 
@@ -20,7 +20,7 @@ MAX_SPEC_BYTES = 4 * 1024 * 1024
 
 
 class BrokenGuard(Struct, frozen=True, kw_only=True):
-    """An enabled guard whose spec is not valid: what it was to guard, by the folder event's name, and why it cannot."""
+    """An enabled guard that could not be loaded: the folder event it was to guard, and why it does not."""
 
     event: str
     hook_id: str
@@ -103,25 +103,27 @@ class _Reader:
 
     def _take_text(self, text: str, directory: str, path: Path) -> None:
         try:
-            spec = parse_spec(text, directory)
+            spec = parse_spec(text, path)
         except JsonError as error:
-            self._refuse(directory, f"parse: {error}", path, _find_place(path, text, error.offset), code="json-syntax")
+            self._refuse(directory, f"parse: {error}", path, find_place(path, text, error.offset), code="json-syntax")
         except SpecError as error:
-            place = _find_place(path, text, error.offset)
+            place = find_place(path, text, error.offset)
             self._refuse(error.hook_id or directory, str(error), path, place, code=error.code)
             if error.guarded_event is not None:
-                hook_id = error.hook_id or directory
-                self._broken_guards.append(
-                    BrokenGuard(event=error.guarded_event, hook_id=hook_id, reason=f"{place}: {error}")
-                )
+                self._add_broken_guard(error.guarded_event, error.hook_id or directory, f"{place}: {error}")
         else:
-            self._add(spec, path, _find_place(path, text, spec.offset))
+            self._add(spec)
 
-    def _add(self, spec: FolderSpec, path: Path, place: Place) -> None:
+    def _add(self, spec: FolderSpec) -> None:
         first = self._specs.setdefault(spec.id, spec)
         if first is not spec:
             message = f"duplicate hook id {spec.id!r}: the folder {first.directory!r} has it already, and stays active"
-            self._refuse(spec.id, message, path, place, code="duplicate-id")
+            self._refuse(spec.id, message, spec.place.path, spec.place, code="duplicate-id")
+            if spec.enabled and spec.is_guard:
+                self._add_broken_guard(spec.event, spec.id, f"{spec.place}: {message}")
+
+    def _add_broken_guard(self, event: str, hook_id: str, reason: str) -> None:
+        self._broken_guards.append(BrokenGuard(event=event, hook_id=hook_id, reason=reason))
 
     def _refuse(self, key: str, message: str, path: Path, place: Place | None = None, *, code: str) -> None:
         self._invalid[key] = message
@@ -151,8 +153,3 @@ def read_spec_bytes(path: Path) -> bytes:
     if len(data) > MAX_SPEC_BYTES:
         raise OSError(f"the file has more than {MAX_SPEC_BYTES // 1024 // 1024} MiB")
     return data
-
-
-def _find_place(path: Path, text: str, offset: int) -> Place:
-    line = text.count("\n", 0, offset) + 1
-    return Place(path=path, line=line, column=offset - text.rfind("\n", 0, offset))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from hookline.folders.matcher import Matcher, compile_matcher
 from hookline.folders.spec_text import SpecText, read_spec_text
 from hookline.hook import OnError
 from hookline.linear import LinearPatternError
+from hookline.problem import Place
 
 FolderMode = Literal["sync", "async"]
 
@@ -41,11 +43,12 @@ class FolderSpec(Struct, frozen=True, kw_only=True):
     A valid spec; exactly one of `command`, `workflow_id`, `workflow` and `prompt` is set.
 
     `directory` is the name of the hook's folder, which need not be its id. `timeout` is the author's own text or
-    the default of the mode. An empty `cwd` means the session's. `offset` is where the spec's event stands.
+    the default of the mode. An empty `cwd` means the session's. `place` is where the spec's event stands.
     """
 
     id: str
     directory: str
+    place: Place
     event: str
     mode: FolderMode = "async"
     name: str = ""
@@ -64,7 +67,6 @@ class FolderSpec(Struct, frozen=True, kw_only=True):
     on_error: OnError = "warn"
     created_by: str = ""
     description: str = ""
-    offset: int = 0
 
     @property
     def row(self) -> FolderEvent:
@@ -105,22 +107,30 @@ class SpecError(ValueError):
         self.guarded_event = guarded_event
 
 
-def parse_spec(text: str, directory: str) -> FolderSpec:
+def parse_spec(text: str, path: Path) -> FolderSpec:
     """
-    Read and check the spec of the folder called `directory`.
+    Read and check the text of the spec at `path`.
 
     Raises `hookline.folders.json_text.JsonError` for a text that cannot be read, and `SpecError` for a spec that
     is not valid.
     """
-    return _Checker(read_spec_text(text), directory).check()
+    return _Checker(text, path).check()
+
+
+def find_place(path: Path, text: str, offset: int) -> Place:
+    """Where an offset of a file's text is."""
+    line = text.count("\n", 0, offset) + 1
+    return Place(path=path, line=line, column=offset - text.rfind("\n", 0, offset))
 
 
 class _Checker:
     """Checks one spec, in the order of its methods' calls."""
 
-    def __init__(self, raw: SpecText, directory: str) -> None:
-        self._raw = raw
-        self._directory = directory
+    def __init__(self, text: str, path: Path) -> None:
+        self._text = text
+        self._path = path
+        self._directory = path.parent.name
+        self._raw: SpecText = read_spec_text(text)
         self._id: str | None = None
 
     def check(self) -> FolderSpec:
@@ -152,7 +162,7 @@ class _Checker:
             on_error=on_error,
             created_by=raw.text("created_by"),
             description=raw.text("description"),
-            offset=raw.offsets["trigger.event"],
+            place=find_place(self._path, self._text, raw.offsets["trigger.event"]),
         )
 
     def _check_id(self) -> str:
