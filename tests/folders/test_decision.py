@@ -227,6 +227,11 @@ def test_of_two_decisions_in_a_text_the_stricter_one_counts():
     assert text(f'{{"behavior":"allow"}}\nor rather\n{DENY}') == DENIED
 
 
+def test_two_decisions_in_a_text_that_replace_different_things_are_a_failure():
+    found = '{"behavior":"modify","input":{"a":1}} or {"behavior":"modify","input":{"a":2}}'
+    assert isinstance(read_text(found), Failure)
+
+
 def test_an_object_that_is_no_decision_is_context():
     for found in ('{"foo":1}', 'ok {"foo":1}', "a } b"):
         assert text(found) == context(found)

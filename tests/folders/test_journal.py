@@ -122,6 +122,7 @@ def test_nothing_is_removed_when_everything_is_kept(tmp_path: Path):
     """Fact 54 of the folder contract."""
     (tmp_path / "1999-01-01.jsonl").touch()
     Journal(tmp_path, keep_days=0).append({}, AT)
+    Journal(tmp_path, keep_days=10**12).append({}, AT)
     assert (tmp_path / "1999-01-01.jsonl").exists()
 
 

@@ -90,12 +90,17 @@ def read_text(text: str) -> Reply | Failure:
         return _refuse(str(error))
     if found:
         failure = next((each for each in found if isinstance(each, Failure)), None)
-        # A text with one decision at its start and one at its end means the stricter one.
-        return failure or combine(cast("list[Reply]", found)).reply
+        return failure or _choose(cast("list[Reply]", found))
     block = _BLOCK_LINE.search(text)
     if block is not None:
         return Reply(behavior="deny", reason=trim(text[block.end() :]))
     return Reply(behavior="context", context=text, notes=_note_lost_decision(text))
+
+
+def _choose(found: list[Reply]) -> Reply | Failure:
+    """A text with one decision at its start and one at its end means the stricter one."""
+    combined = combine(found)
+    return _refuse("the text holds two that replace different things") if combined.conflicts else combined.reply
 
 
 def is_decision(value: Any) -> bool:

@@ -28,6 +28,8 @@ logger = logging.getLogger("hookline")
 
 DEFAULT_KEEP_DAYS = 10
 _FIRE_ID_LENGTH = 8
+# A thousand years; more would lead to before the calendar begins.
+_MOST_DAYS = 365_000
 _DAY_FILE = re.compile(r"(\d{4}-\d{2}-\d{2})\.jsonl")
 
 
@@ -132,7 +134,7 @@ class Journal:
         """Remove the files of days that are too long ago; other files stay."""
         if not self._keep_days:
             return
-        oldest = now.astimezone(UTC).date() - timedelta(days=self._keep_days)
+        oldest = now.astimezone(UTC).date() - timedelta(days=min(self._keep_days, _MOST_DAYS))
         for path in self._folder.glob("*.jsonl"):
             found = _DAY_FILE.fullmatch(path.name)
             if found is not None and found[1] < oldest.isoformat():
