@@ -54,6 +54,7 @@ LEVELS = {
     "handling": DISPATCH,
     "telling": DISPATCH,
     "delivery": DISPATCH,
+    "assembly": ENGINE,
     "engine": ENGINE,
     "lifecycle": LIFECYCLE,
     "adapters": HOSTS,

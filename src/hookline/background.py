@@ -194,6 +194,17 @@ class Background:
         await self._land(flights, grace_s)
         return tuple(run for flight in flights if (run := self._finished.get(flight.run.id)) is not None)
 
+    def submit_drain(
+        self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
+    ) -> concurrent.futures.Future[tuple[Run, ...]] | None:
+        """A drain under way on the thread, None when there is nothing to wait for."""
+        if not self.is_started:
+            return None
+        try:
+            return self.submit(self.drain(session_id, agent_id, scopes, grace_s))
+        except ClosedError:
+            return None
+
     def close(self, grace_s: float) -> None:
         """
         Let what is in flight finish within the grace, end the rest with its processes, stop the thread.

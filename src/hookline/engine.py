@@ -8,36 +8,37 @@ import functools
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from hookline.background import Background, ClosedError
+from hookline.assembly import assemble
+from hookline.background import ClosedError
 from hookline.config.layers import BrokenConfig, Layers, load_layers
 from hookline.config.trust import Trust
-from hookline.delivery import Deliveries
-from hookline.dispatch import Ports, dispatch
+from hookline.dispatch import dispatch
+from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.fold import Chain, find_warnings
-from hookline.hook import Hook, Settings
-from hookline.matcher import Matcher
-from hookline.outbox.files import FileOutbox
+from hookline.handlers.discover import Provider
+from hookline.hook import HandlerAction, Hook, ModuleSpec, Settings
+from hookline.hookset import HookSet
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
 from hookline.problem import Problem
-from hookline.registry import Registry
-from hookline.runlog import RunLog
-from hookline.runners.base import Payload, Runner
-from hookline.runners.checked import CheckedRunner, stop_run
-from hookline.runners.command import CommandRunner
-from hookline.runners.depth import find_stop_reason, read_depth
-from hookline.runners.detached import DetachedFolders, DetachedLauncher
-from hookline.runners.exchange import Exchange
-from hookline.runners.preparation import Preparation, Surroundings
+from hookline.registry import Stretch
+from hookline.runners.base import Payload, Progress, Runner
+from hookline.runners.checked import stop_run
 from hookline.waiting import is_on_asyncio, run_in_thread, wait_for
+
+if TYPE_CHECKING:
+    from hookline.handlers.host import Host
+    from hookline.handlers.typed import On
+    from hookline.handlers.ui import UI
+    from hookline.handling import Handling
 
 logger = logging.getLogger("hookline")
 
@@ -71,39 +72,17 @@ class Engine:
         self._handling: Handling | None = None
         self._connections = (host, ui)
         self._problems = layers.problems
-        depth = read_depth()
-        self._stop_reason = find_stop_reason(depth, layers.settings)
-        self._matcher = Matcher()
-        home = layers.homes["native"] / "hooks"
-        self._exchange = Exchange(home / "tmp")
-        self._log = RunLog(home / "log", layers.settings) if keeps_log and runner is None else None
-        self._background = Background(layers.settings, on_landed=self._note_landed)
-        adopt = self._background.adopt
-        preparation = Preparation(Surroundings(project=layers.project, homes=layers.homes, depth=depth), adopt=adopt)
-        folders = DetachedFolders(
-            calls=home / "detached", outputs=home / "logs", log=home / "log", outbox=home / "outbox"
-        )
-        launcher = DetachedLauncher(preparation, folders) if runner is None else None
-        self._is_faked = runner is not None
-        by_kind = RunnerByKind(CommandRunner(preparation, self._exchange, adopt=adopt), self._get_handler_runner)
-        runner = CheckedRunner(runner or by_kind, self._refuse)
-        self._deliveries = Deliveries(
-            background=self._background,
+        self._parts = assemble(
+            self._hooks,
             runner=runner,
-            launcher=launcher,
+            outbox=outbox,
+            keeps_log=keeps_log,
             refuse=self._refuse,
-            store=FileOutbox(home / "outbox") if outbox is None else outbox,
-            hooks=layers.hooks,
-            files=self._hooks.files,
-            settings=layers.settings,
+            get_handlers=lambda: self.handling.runner,
+            walk=self._walk,
+            fire_failure=self._fire_failure,
         )
-        self._ports = Ports(
-            runner=runner,
-            matcher=self._matcher,
-            note_cancelled=self._note_cancelled,
-            start=lambda hook, payload: self._deliveries.start(hook, payload, wait_for),
-            walk=None if self._is_faked else self._walk,
-        )
+        self._background = self._parts.background
         self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
 
     @classmethod
@@ -160,7 +139,7 @@ class Engine:
             except ConfigError:
                 self.close(grace_s=0)
                 raise
-        self._deliveries.recover_soon()
+        self._parts.deliveries.recover_soon()
 
     def _load_modules(self, specs: tuple[ModuleSpec, ...]) -> None:
         layers = self._hooks.layers
@@ -178,10 +157,8 @@ class Engine:
 
             host, ui = self._connections
             self._handling = Handling(self._hooks, host=host, ui=ui)
+            self._parts.teller.listeners.append(self._handling.tell)
         return self._handling
-
-    def _get_handler_runner(self) -> Runner:
-        return self.handling.runner
 
     async def _walk(
         self, stretch: Stretch, first: int, event: Event, note_cancelled: Callable[[Hook], None]
@@ -286,9 +263,9 @@ class Engine:
 
         For people who try out a hook: nothing of what it says takes effect.
         """
-        if self._stop_reason is not None:
-            return stop_run(hook, self._stop_reason)
-        run = await self._ports.runner.run(hook, Payload(event))
+        if self._parts.stop_reason is not None:
+            return stop_run(hook, self._parts.stop_reason)
+        run = await self._parts.ports.runner.run(hook, Payload(event))
         return run if run.outcome is None or isinstance(run.outcome, Failure) else Chain(event=event).take(run)[1]
 
     async def drain_turn(self, session_id: str = "", *, agent_id: str | None = None) -> tuple[Run, ...]:
@@ -324,10 +301,7 @@ class Engine:
 
         The grace is the setting `shutdown_grace_seconds` unless given. May be called more than once.
         """
-        self._background.close(self.settings.shutdown_grace_s if grace_s is None else grace_s)
-        self._deliveries.close()
-        self._matcher.close()
-        self._exchange.close()
+        self._parts.close(self.settings.shutdown_grace_s if grace_s is None else grace_s)
         if self._handling is not None:
             self._handling.close()
 
@@ -363,43 +337,17 @@ class Engine:
     async def _dispatch(self, event: Event) -> Decision:
         if not event.cwd:
             event = replace(event, cwd=str(self._hooks.layers.project))
-        stop_reason = "the engine is closed" if self._background.is_closing else self._stop_reason
-        decision = await dispatch(event, self._hooks.registry, self._ports, stop_reason=stop_reason)
+        stop_reason = "the engine is closed" if self._background.is_closing else self._parts.stop_reason
+        decision = await dispatch(event, self._hooks.registry, self._parts.ports, stop_reason=stop_reason)
         for warning in decision.warnings:
             logger.warning("%s", warning)
-        if decision.runs and self._log is not None:
-            self._background.call(lambda: self._note_decided(decision, event))
-        for run in decision.spoken_runs:
-            if isinstance(run.outcome, Failure):
-                self._tell_failure(run, event)
+        self._parts.teller.note_decided(decision, event, self._background)
         return decision
 
-    def _tell_failure(self, run: Run, event: Event) -> None:
-        """Tell of a hook that failed: those who listen in this process, and the hooks of `hook_failed`."""
-        if self._handling is not None:
-            self._handling.tell(run, event)
-        if "hook_failed" in self._hooks.listened and run.hook.event != "hook_failed":
-            self._fire_unwaited(replace(event, fields=describe_failed_run(run, event), event_id=uuid4().hex))
-
-    def _note_decided(self, decision: Decision, event: Event) -> None:
-        """Write the runs that have ended with the decision to the run log."""
-        assert self._log is not None
-        for run in decision.runs:
-            if run.status != "queued":
-                self._log.append(run, decision.event or event)
-
-    def _note_cancelled(self, run: Run, event: Event) -> None:
-        """Write a run whose caller was cancelled to the run log."""
-        log = self._log
-        if log is not None:
-            self._background.call(lambda: log.append(run, event))
-
-    def _note_landed(self, run: Run, payload: Payload) -> None:
-        """Write a run that nobody waited for to the run log, and tell of it when it failed."""
-        if isinstance(run.outcome, Failure):
-            self._tell_failure(run, payload.event)
-        if self._log is not None:
-            self._log.append(run, payload.event)
+    def _fire_failure(self, event: Event) -> None:
+        """Fire an event that tells of a hook that failed, if a hook is for it; nobody waits for those."""
+        if event.name in self._hooks.listened and not self._background.is_closing:
+            self._fire_unwaited(event)
 
     def _fire_unwaited(self, event: Event) -> Decision:
         """Run an event that nobody waits for, blocking hooks and all, on the engine's thread."""
@@ -420,22 +368,11 @@ class Engine:
     async def _drain(
         self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
     ) -> tuple[Run, ...]:
-        future = self._submit_drain(session_id, agent_id, scopes, grace_s)
+        future = self._background.submit_drain(session_id, agent_id, scopes, grace_s)
         return () if future is None else await wait_for(future)
 
     def _drain_sync(
         self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
     ) -> tuple[Run, ...]:
-        future = self._submit_drain(session_id, agent_id, scopes, grace_s)
+        future = self._background.submit_drain(session_id, agent_id, scopes, grace_s)
         return () if future is None else future.result()
-
-    def _submit_drain(
-        self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
-    ) -> concurrent.futures.Future[tuple[Run, ...]] | None:
-        """A drain under way on the engine's thread, None when there is nothing to wait for."""
-        if not self._background.is_started:
-            return None
-        try:
-            return self._background.submit(self._background.drain(session_id, agent_id, scopes, grace_s))
-        except ClosedError:
-            return None

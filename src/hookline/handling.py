@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -178,5 +177,3 @@ def _to_problem(error: LoadError) -> Problem:
         place=Place(path=error.path, line=error.line, column=1 if error.line else 0),
         cure="mend it, or take it out",
     )
-
-

@@ -22,7 +22,15 @@ from hookline.handlers.folders import FolderProvider, builtin_providers
 from hookline.handlers.importing import load_order
 from hookline.handlers.paths import UnusablePathError, resolve_path
 from hookline.hook import (
-    CommandAction, Execution, Hook, LayerName, Match, ModuleSpec, ScriptAction, Settings, Source,
+    CommandAction,
+    Execution,
+    Hook,
+    LayerName,
+    Match,
+    ModuleSpec,
+    ScriptAction,
+    Settings,
+    Source,
 )
 from hookline.problem import Place, Problem
 

@@ -14,12 +14,12 @@ from typing import Any
 from msgspec import Struct
 
 from hookline.dialects.wire import UnencodableError
-from hookline.events import (
+from hookline.events import Event
+from hookline.fields import (
     AfterToolCall,
     AfterTurn,
     BeforeToolCall,
     BeforeTurn,
-    Event,
     PreCompact,
     SubAgentEnd,
     SubAgentStart,

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from hookline.events import Event
 from hookline.handlers.clock import HandlerClock, running_clock
+from hookline.handlers.context import PlainContext
 from hookline.handlers.events import view_event
 from hookline.handlers.workers import Workers
 from hookline.registry import Stretch
@@ -121,6 +122,8 @@ class Walk(HandlerClock):
         if self._task is not None:
             self._task.cancel()
             return
+        if isinstance(self._context, PlainContext):
+            self._context.cancel_dialogs()
         workers.give_up(self)
         if self._has_ended:
             workers.note_end(self)

@@ -18,7 +18,7 @@ from hookline.hook import HandlerAction, Hook
 from hookline.match import compile_match
 from hookline.outcome import Failure, Outcome, QuietRuns, Run, RunStatus
 from hookline.registry import Entry, Stretch, make_stretch
-from hookline.runners.base import Payload, Progress, Runner
+from hookline.runners.base import Payload, Progress
 
 MakeContext = Callable[[Event, bool], Any]
 """Makes the context that handlers get beside an event; the flag tells whether they are async."""
