@@ -44,6 +44,7 @@ LEVELS = {
     "handlers": EDGES,
     "matcher": EDGES,
     "payload": EDGES,
+    "objects": EDGES,
     "outbox": EDGES,
     "runlog": EDGES,
     "private": EDGES,
@@ -65,6 +66,7 @@ EDGE_FRIENDS = {
     "runners": {"dialects", "process", "handlers"},
     "config": {"dialects"},
     "handlers": {"process"},
+    "objects": {"dialects", "process", "runners"},
 }
 # Edges that know nothing of Hookline and that every other edge may use.
 COMMON_EDGES = {"private"}

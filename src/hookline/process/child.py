@@ -14,6 +14,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from hookline.process.output import OUTPUT_LIMIT
+
 # The name in a child's environment by which it and its descendants are found again.
 TOKEN_VARIABLE = "HOOKLINE_RUN_ID"
 
@@ -23,7 +25,8 @@ class Command(Struct, frozen=True, kw_only=True):
     A program to run: arguments, environment, working directory and limits in seconds.
 
     `argv[0]` is taken as it is; nothing is looked up. `stdin` is an open descriptor, None for an empty input;
-    `inherited` are more open descriptors that the program gets under their numbers.
+    `inherited` are more open descriptors that the program gets under their numbers. `output_limit` is how many
+    bytes are kept of each output.
     """
 
     argv: tuple[str, ...]
@@ -33,6 +36,7 @@ class Command(Struct, frozen=True, kw_only=True):
     kill_grace_s: float
     stdin: int | None = None
     inherited: tuple[int, ...] = ()
+    output_limit: int = OUTPUT_LIMIT
 
 
 class Status(Struct, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     A process that was started and has had its time.
 
     After a time limit the status may still be unknown: what is left of the process is being ended elsewhere.
+    `output_bytes` is what both outputs came to, whether kept or not.
     """
 
     status: Status
@@ -33,6 +34,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     duration_s: float
     stdout: str
     stderr: str
+    output_bytes: int = 0
 
 
 class NotStarted(Struct, frozen=True, kw_only=True):
@@ -79,6 +81,7 @@ async def run_process(command: Command, *, adopt: Callable[[Child], None]) -> En
         duration_s=time.monotonic() - started,
         stdout=watch.stdout.text(),
         stderr=watch.stderr.text(),
+        output_bytes=watch.stdout.total + watch.stderr.total,
     )
 
 
@@ -86,18 +89,26 @@ async def _run_on_windows(command: Command) -> Ended | NotStarted:  # pragma: no
     from hookline.process.windows import run_in_threads  # noqa: PLC0415 - only there
 
     try:
-        status, timed_out, duration_s, stdout, stderr = await run_in_threads(command)
+        status, timed_out, duration_s, outputs = await run_in_threads(command)
     except (OSError, ValueError) as error:
         return NotStarted(message=describe_start_error(error, command))
-    return Ended(status=status, timed_out=timed_out, duration_s=duration_s, stdout=stdout, stderr=stderr)
+    stdout, stderr = outputs
+    return Ended(
+        status=status,
+        timed_out=timed_out,
+        duration_s=duration_s,
+        stdout=stdout.text(),
+        stderr=stderr.text(),
+        output_bytes=stdout.total + stderr.total,
+    )
 
 
 class _Watch:
     """Follows a child on the running loop: takes in its output and notices its exit."""
 
     def __init__(self, child: Child) -> None:
-        self.stdout = HeadTail()
-        self.stderr = HeadTail()
+        self.stdout = HeadTail(child.command.output_limit)
+        self.stderr = HeadTail(child.command.output_limit)
         self._child = child
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
