@@ -127,7 +127,7 @@ class ShellHook:
                 stdin.seek(0)
                 ended = await run_process(self._make_command(payload, text, stdin.fileno()), adopt=self._adopt)
         except (BadRecordError, OSError) as error:
-            return Error(message=f"the payload cannot be handed over: {error}")
+            return Error(message=f"it cannot be asked: {error}")
         return self._read(ended)
 
     def _make_command(self, payload: HookPayload, text: str, stdin: int) -> Command:
