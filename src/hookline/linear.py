@@ -25,6 +25,8 @@ MAX_PATTERN_LENGTH = 10_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 _LAST_ASCII = 0x7F
+# What may have to be marked; found far quicker than by the long list of what must be.
+_PERHAPS_MARKED = re.compile(r"[^\x00-^`-\x7f]+")
 # What RE2 says of constructs that it leaves out on purpose.
 _LOOK_AROUND = re.compile(r"invalid perl operator: \(\?<?[=!]")
 _BACK_REFERENCE = re.compile(r"invalid escape sequence: \\[1-9k]|invalid perl operator: \(\?P$")
@@ -140,13 +142,18 @@ def _encode(subject: str) -> bytes:
 
 def _mark(subject: str) -> bytes:
     """The subject with each word character outside ASCII, and each underscore, between two underscores."""
-    return _find_marked().sub(r"_\g<0>_", _SURROGATE.sub(_REPLACEMENT, subject)).encode()
+    whole = _SURROGATE.sub(_REPLACEMENT, subject)
+    return _PERHAPS_MARKED.sub(lambda run: _mark_run(run.group()), whole).encode()
+
+
+def _mark_run(run: str) -> str:
+    return _find_marked().sub(lambda word: f"_{'__'.join(word.group())}_", run)
 
 
 @functools.cache
 def _find_marked() -> re.Pattern[str]:
     ranges = [(low, high) for low, high in _resolve(WORD.write()) if low > _LAST_ASCII]
-    return re.compile("[_" + "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges) + "]")
+    return re.compile("[_" + "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges) + "]+")
 
 
 @functools.lru_cache(maxsize=64)  # a few classes come up again and again

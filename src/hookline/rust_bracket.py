@@ -116,6 +116,10 @@ class Reader:
         self._position += len(text)
         return True
 
+    def has_count(self) -> bool:
+        """Whether a counted repetition comes next, rather than a word between braces."""
+        return self._text[self._position + 1 : self._position + 2] in {*" 0123456789"}
+
     def take_raw(self) -> str:
         """The next character, whatever it is; empty at the end."""
         character = self.peek()
@@ -286,11 +290,14 @@ class Reader:
     def _read_range(self) -> CharSet:
         first = self._read_item()
         self.skip_ignored()
-        following = self._text[self._position + 1 : self._position + 2]
-        if not self.has_next("-") or following in ("]", "-", ""):
+        if not self.has_next("-"):
             return first
+        hyphen = self._position
         self._position += 1
         self.skip_ignored()
+        if self.peek() in ("]", "-"):
+            self._position = hyphen
+            return first
         last = self._read_item()
         ends = [item.ranges[0][0] for item in (first, last) if _is_single(item)]
         if len(ends) < 2:

@@ -109,7 +109,7 @@ class _Parser(Reader):
             self.fail("incomplete escape sequence")
         if character in "bB":
             self.take_raw()
-            if character == "b" and self.peek() == "{":
+            if character == "b" and self.has_next("{") and not self.has_count():
                 self.fail(r"\b{...} is not supported; \b is")
             self.has_boundary = True
             return f"\\{character}"
