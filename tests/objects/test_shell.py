@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -115,6 +116,17 @@ async def test_the_largest_payload_that_fits_is_in_the_variable():
     command = f'test -n "${{{PAYLOAD_VARIABLE}+x}}" && echo set || echo unset'
     assert await read(command, make_payload(data="x" * (room - empty), ts=instant)) == "set"
     assert await read(command, make_payload(data="x" * (room - empty + 1), ts=instant)) == "unset"
+
+
+async def test_a_system_that_takes_less_stops_no_guard():
+    """A1: also where all variables together must not exceed what one of them may be elsewhere."""
+    before = resource.getrlimit(resource.RLIMIT_STACK)
+    resource.setrlimit(resource.RLIMIT_STACK, (256 * 1024, before[1]))
+    try:
+        found = await read(f'echo "${{{PAYLOAD_VARIABLE}-unset}}"; wc -c', make_payload(data="x" * 130_800))
+    finally:
+        resource.setrlimit(resource.RLIMIT_STACK, before)
+    assert found.startswith("unset\n130")
 
 
 @pytest.mark.parametrize("name", ["ba\0sh", "ba\ud800sh", "x" * 140_000])
@@ -333,7 +345,7 @@ def test_too_many_variables_are_refused():
     assert make_hook("true", env=env).env == env
 
 
-@pytest.mark.parametrize("env", [{"": "x"}, {"A=B": "x"}, {"A": "x\0"}, {"A\0": "x"}])
+@pytest.mark.parametrize("env", [{"": "x"}, {"A=B": "x"}, {"A": "x\0"}, {"A\0": "x"}, {"A": "x" * 140_000}])
 def test_a_variable_that_cannot_be_handed_over_is_refused(env: dict[str, str]):
     assert "cannot be handed over" in refuse(env=env)
 

@@ -7,9 +7,10 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import IO, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline.errors import ConfigError
 from hookline.objects.matcher import HookMatcher
@@ -67,7 +68,7 @@ def check_shell(
     if len(env) > limits.variables:
         found.append(f"env has {len(env)} variables; the most is {limits.variables}")
     for name, value in env.items():
-        if not name or "=" in name or not _is_usable(name) or not _is_usable(value):
+        if not name or "=" in name or not _is_usable(name) or not _fits(name, value):
             found.append(f"env: the variable {name!r} cannot be handed over")
     if not limits.least_timeout_ms <= timeout_ms <= limits.most_timeout_ms:
         least, most = limits.least_timeout_ms, limits.most_timeout_ms
@@ -122,13 +123,21 @@ class ShellHook:
         """Run the command to its end or its time limit."""
         try:
             text = payload.to_json()
-            with tempfile.TemporaryFile(buffering=0) as stdin:
+            with _open_unnamed() as stdin:
                 stdin.write(text.encode())
                 stdin.seek(0)
-                ended = await run_process(self._make_command(payload, text, stdin.fileno()), adopt=self._adopt)
+                ended = await self._run_command(self._make_command(payload, text, stdin.fileno()))
         except (BadRecordError, OSError) as error:
             return Error(message=f"it cannot be asked: {error}")
         return self._read(ended)
+
+    async def _run_command(self, command: Command) -> Ended | NotStarted:
+        ended = await run_process(command, adopt=self._adopt)
+        if isinstance(ended, Ended) or PAYLOAD_VARIABLE not in command.env:
+            return ended
+        # Some systems take less than 128 KiB; what is asked must not keep a guard from starting.
+        env = {name: value for name, value in command.env.items() if name != PAYLOAD_VARIABLE}
+        return await run_process(replace(command, env=env), adopt=self._adopt)
 
     def _make_command(self, payload: HookPayload, text: str, stdin: int) -> Command:
         return Command(
@@ -200,6 +209,13 @@ def describe_payload(payload: HookPayload) -> dict[str, str]:
         "TOOL_CALL_ID": data.get("tool_call_id"),
     }
     return {f"{VARIABLE_PREFIX}{name}": value if isinstance(value, str) else "" for name, value in values.items()}
+
+
+def _open_unnamed() -> IO[bytes]:
+    """A file without a name, in memory where the system has such files."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("payload"), "w+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)  # pragma: no cover - macOS
 
 
 def _fits(name: str, value: str) -> bool:

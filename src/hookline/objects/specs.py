@@ -63,7 +63,7 @@ def read_specs(document: Document, *, limits: ShellLimits = DEFAULT_LIMITS) -> S
     """
     findings = Findings(document)
     if not isinstance(document.data, list):
-        findings.add("wrong-type", "the file must be a list of hooks", cure="write [{...}]")
+        findings.add("root-type", "the file must be a list of hooks", cure="write [{...}]")
         return SpecReading(problems=tuple(findings.problems))
     hooks: dict[str, ShellHook] = {}
     for index, data in enumerate(document.data):
@@ -91,7 +91,7 @@ def _read_entry(data: Any, index: int, findings: Findings, limits: ShellLimits) 
         return None
     hook_id = spec.id if spec.id is not None else f"{spec.event}_{index}"
     if not hook_id.strip():
-        findings.add("wrong-type", "the id is empty", index, "id", cure="give it a name, or leave the key out")
+        findings.add("bad-id", "the id is empty", index, "id", cure="give it a name, or leave the key out")
     env = spec.executor.env or {}
     for problem in check_shell(spec.executor.command, env, spec.timeout_ms, limits):
         findings.add("bad-executor", problem, index, "executor", hook_id=hook_id)
