@@ -32,6 +32,9 @@ LEVELS = {
     "match": RULES,
     "pattern": RULES,
     "linear": RULES,
+    "charset": RULES,
+    "rust_bracket": RULES,
+    "rust_syntax": RULES,
     "registry": RULES,
     "fold": RULES,
     "sample": RULES,
@@ -43,6 +46,7 @@ LEVELS = {
     "handlers": EDGES,
     "matcher": EDGES,
     "payload": EDGES,
+    "objects": EDGES,
     "outbox": EDGES,
     "runlog": EDGES,
     "private": EDGES,
@@ -72,6 +76,7 @@ EDGE_FRIENDS = {
     "config": {"dialects", "handlers"},
     "handlers": {"process", "waiting"},
     "folders": {"dialects"},
+    "objects": {"dialects", "process", "runners"},
 }
 # Edges that know nothing of Hookline and that every other edge may use.
 COMMON_EDGES = {"private"}

@@ -26,7 +26,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     A process that was started and has had its time.
 
     After a time limit the status may still be unknown: what is left of the process is being ended elsewhere.
-    `is_cut` says that there was more output than is kept.
+    `is_cut` says that there was more output than is kept, `output_bytes` what both outputs came to.
     """
 
     status: Status
@@ -35,6 +35,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     stdout: str
     stderr: str
     is_cut: bool = False
+    output_bytes: int = 0
 
 
 class NotStarted(Struct, frozen=True, kw_only=True):
@@ -85,6 +86,7 @@ async def run_process(
         stdout=watch.stdout.text(),
         stderr=watch.stderr.text(),
         is_cut=watch.stdout.is_cut or watch.stderr.is_cut,
+        output_bytes=watch.stdout.total + watch.stderr.total,
     )
 
 
@@ -101,10 +103,19 @@ async def _run_on_windows(
             await asyncio.wait((running,))
             return Ended(status=Status(), timed_out=True, duration_s=0.0, stdout="", stderr="", is_cut=True)
     try:
-        status, timed_out, duration_s, stdout, stderr = await running
+        status, timed_out, duration_s, outputs = await running
     except (OSError, ValueError) as error:
         return NotStarted(message=describe_start_error(error, command))
-    return Ended(status=status, timed_out=timed_out, duration_s=duration_s, stdout=stdout, stderr=stderr)
+    stdout, stderr = outputs
+    return Ended(
+        status=status,
+        timed_out=timed_out,
+        duration_s=duration_s,
+        stdout=stdout.text(),
+        stderr=stderr.text(),
+        is_cut=stdout.is_cut or stderr.is_cut,
+        output_bytes=stdout.total + stderr.total,
+    )
 
 
 class _Watch:

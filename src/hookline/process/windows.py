@@ -21,7 +21,7 @@ _PIPE_GRACE_S = 0.05
 
 async def run_in_threads(
     command: Command,
-) -> tuple[Status, bool, float, str, str]:  # pragma: no cover - untested: Windows
+) -> tuple[Status, bool, float, tuple[HeadTail, HeadTail]]:  # pragma: no cover - untested: Windows
     """
     Run a command to its end or its time limit; then its whole tree is ended at once.
 
@@ -41,7 +41,7 @@ async def run_in_threads(
     )
     assert process.stdout is not None
     assert process.stderr is not None
-    outputs = HeadTail(), HeadTail()
+    outputs = HeadTail(command.output_limit), HeadTail(command.output_limit)
     readers = [
         threading.Thread(target=_drain, args=pair, daemon=True)
         for pair in zip((process.stdout, process.stderr), outputs, strict=True)
@@ -59,7 +59,7 @@ async def run_in_threads(
     for reader in readers:
         await asyncio.to_thread(reader.join, _PIPE_GRACE_S)
     took = time.monotonic() - started
-    return Status.from_code(process.returncode or 0), timed_out, took, outputs[0].text(), outputs[1].text()
+    return Status.from_code(process.returncode or 0), timed_out, took, outputs
 
 
 def _drain(stream: IO[bytes], output: HeadTail) -> None:  # pragma: no cover - untested: Windows

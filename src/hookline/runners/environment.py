@@ -80,16 +80,9 @@ def build_environment(
     The host's, without what lets a repository slip code into a hook, then the contract's variables, then the
     hook's own, which win over all but the depth and the run's id.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in _DROPPED}
-    if not os.path.isabs(environment.get("PYTHONUSERBASE", os.sep)):  # noqa: PTH117 - a text
-        del environment["PYTHONUSERBASE"]
-    if "PATH" in environment:
-        environment["PATH"] = clean_search_path(environment["PATH"])
+    environment = inherit_environment()
     prefix = dialect.variable_prefix
     environment |= {
-        "PYTHONSAFEPATH": "1",
-        "PYTHONUTF8": "1",
-        "PYTHONIOENCODING": "utf-8",
         f"{prefix}_HOOK_ID": hook.id,
         f"{prefix}_HOOK_EVENT": hook.event,
         f"{prefix}_HOOK_PAYLOAD_FILE": str(files.payload),
@@ -105,6 +98,16 @@ def build_environment(
     environment[DEPTH_VARIABLE] = str(depth + 1)
     environment[TOKEN_VARIABLE] = run_id
     return environment
+
+
+def inherit_environment() -> dict[str, str]:
+    """The host's environment, without what lets a repository slip code into a hook."""
+    environment = {name: value for name, value in os.environ.items() if name not in _DROPPED}
+    if not os.path.isabs(environment.get("PYTHONUSERBASE", os.sep)):  # noqa: PTH117 - a text
+        del environment["PYTHONUSERBASE"]
+    if "PATH" in environment:
+        environment["PATH"] = clean_search_path(environment["PATH"])
+    return environment | {"PYTHONSAFEPATH": "1", "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
 
 
 def clean_search_path(path: str) -> str:
