@@ -13,7 +13,7 @@ from hookline import ConfigError
 from hookline.config.file import LoadedFile, load_file
 from hookline.config.layers import Layers, load_layers
 from hookline.config.locate import find_homes, find_hook_files
-from hookline.config.project import ProjectVerdict, judge_project
+from hookline.config.project import ProjectParts, ProjectVerdict, judge_project
 from hookline.config.trust import Trust, TrustStore
 from hookline.dialects.native import NATIVE
 from hookline.problem import Problem
@@ -39,7 +39,7 @@ def read_files(bench: Bench) -> list[LoadedFile]:
 
 
 def judge_files(bench: Bench, files: Sequence[LoadedFile], trust: Trust = "recorded") -> ProjectVerdict:
-    return judge_project(bench.project, [NATIVE], files, trust, TrustStore(bench.home))
+    return judge_project(bench.project, [NATIVE], ProjectParts(files=files), trust, TrustStore(bench.home))
 
 
 # New
