@@ -72,7 +72,7 @@ def run_engine(
     """Put an engine under load and close it; returns also the folders in which no file is to stay."""
     with Engine.open(project, home=home, trust="all") as engine:
         Load(engine, kinds, Enough(fires=_WARM_UP_FIRES), seed=seed + 1).run()
-        private = tuple(folder for folder, _ in engine._exchange._folders.values())
+        private = tuple(folder for folder, _ in engine._parts.exchange._folders.values())
         tally = Load(engine, kinds, enough, seed=seed).run()
     hooks = home / "hooks"
     return tally, (*private, hooks / "tmp", hooks / "detached", hooks / "outbox" / "locks")
