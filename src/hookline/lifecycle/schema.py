@@ -40,9 +40,7 @@ def make_check(schema: Schema) -> Check:
         return _check_type(schema)
     if callable(schema):
         return _check_by(schema)
-    raise SchemaError(
-        f"a schema is a JSON Schema, a struct, a dataclass, a typed dict, a pydantic model or a function, not {schema!r}"
-    )
+    raise SchemaError(f"a schema is a JSON Schema, a class of records or a function, not {schema!r}")
 
 
 def _check_type(kind: type) -> Check:

@@ -146,12 +146,17 @@ class _Wrapped:
         return call
 
     def _find_scope(self) -> tuple[Work | None, Scope]:
-        within = self._within if isinstance(self._within, Work) or hasattr(self._within, "listens") else self._within()
+        within = self._find_within()
         if isinstance(within, Session):
             within = within.current_turn or within
         if isinstance(within, Work):
             return within, within.scope
         return None, Scope(firing=within, session_id="", agent=MAIN_AGENT, profile="", cwd="", ask=self._ask)
+
+    def _find_within(self) -> Within:
+        if isinstance(self._within, Work) or hasattr(self._within, "listens"):
+            return cast("Within", self._within)
+        return self._within()
 
     def _is_heard(self, scope: Scope) -> bool:
         return self._approve is not None or any(scope.firing.listens(name) for name in _EVENTS)
