@@ -6,7 +6,7 @@ import functools
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -243,7 +243,8 @@ async def test_what_hooks_do_not_see_stays_when_they_rewrite(tools: Tools, engin
 
 
 @pytest.mark.parametrize(
-    ("rewritten", "word"), [({"command": "ls", "x": 1}, "takes no argument 'x'"), ({}, "needs the argument 'command'")]
+    ("rewritten", "word"),
+    [({"command": "ls", "x": 1}, "takes no argument 'x'"), ({}, "needs the argument 'command'")],
 )
 async def test_arguments_that_the_function_does_not_take_deny_the_call(
     tools: Tools, engine: Engine, rewritten: Any, word: str
@@ -251,6 +252,12 @@ async def test_arguments_that_the_function_does_not_take_deny_the_call(
     engine.on("tool_call", lambda event: {"input": rewritten})
     with pytest.raises(ToolCallDeniedError, match=word):
         await tools.call(wrap_tool(tools.make(never), engine), "ls")
+
+
+async def test_a_text_in_place_of_a_list_of_arguments_denies_the_call(tools: Tools, engine: Engine):
+    engine.on("tool_call", lambda event: {"input": {**event.input, "rest": "abc"}})
+    with pytest.raises(ToolCallDeniedError, match="takes a list for 'rest'"):
+        await tools.call(wrap_tool(tools.make(everything), engine), 1, 2, 3)
 
 
 class Arguments(msgspec.Struct):
@@ -325,6 +332,56 @@ async def test_a_result_object_comes_back_as_a_copy_with_the_new_parts(tools: To
     assert (found.content, found.details, found.cost, type(found)) == (BLOCKS, "D2", 5, Result)
     assert found.content is own.content
     assert own.details == "D"
+
+
+class Record(msgspec.Struct, frozen=True):
+    content: Any
+    details: Any = None
+
+
+class Pair(NamedTuple):
+    content: Any
+    details: Any = None
+
+
+async def test_a_frozen_record_comes_back_as_one(tools: Tools, engine: Engine):
+    engine.on("tool_result", lambda event: {"content": "X"})
+    found = await tools.call(wrap_tool(tools.make(lambda: Record(content="C", details="D")), engine))
+    assert found == Record(content="X", details="D")
+
+
+async def test_an_object_that_cannot_be_changed_gives_a_result_and_never_itself(
+    tools: Tools, engine: Engine, caplog: Any
+):
+    """What a hook took out must not get out by way of an object that cannot be copied."""
+    engine.on("tool_result", lambda event: {"content": "[redacted]"})
+    found = await tools.call(wrap_tool(tools.make(lambda: Pair("SECRET")), engine))
+    assert isinstance(found, ToolResult)
+    assert (found.text, "SECRET" in repr(found)) == ("[redacted]", False)
+    assert "a Pair cannot take what hooks made of it" in caplog.text
+
+
+class Sulking:
+    @property
+    def content(self) -> str:
+        raise OSError("gone")
+
+    def __str__(self) -> str:
+        raise OSError("gone")
+
+
+async def test_a_result_that_cannot_be_read_is_handed_back_all_the_same(tools: Tools, engine: Engine):
+    seen: list[Any] = []
+    engine.on("tool_result", lambda event: seen.append(event.content[0]["text"]))
+    own = Sulking()
+    assert await tools.call(wrap_tool(tools.make(lambda: own), engine)) is own
+    assert seen == ["<Sulking without a text: gone>"]
+
+
+async def test_a_result_that_nobody_hears_of_is_not_read(tools: Tools, engine: Engine):
+    engine.on("tool_call", lambda event: None)
+    tool = wrap_tool(tools.make(bash), engine, read=lambda _: pytest.fail("it was read"))
+    assert await tools.call(tool, "ls") == "ran ls"
 
 
 async def test_parts_that_a_text_cannot_carry_are_told(tools: Tools, engine: Engine, caplog: Any):

@@ -80,7 +80,9 @@ class Shape:
         rest: dict[str, Any] = {}
         for key, value in rewritten.items():
             if key in parameters and key not in self._hidden and key != self._rest:
-                kept[key] = tuple(value) if parameters[key].kind == inspect.Parameter.VAR_POSITIONAL else value
+                kept[key] = value
+                if parameters[key].kind == inspect.Parameter.VAR_POSITIONAL and not isinstance(value, list | tuple):
+                    raise WrapError(f"tool {self._name} takes a list for {key!r}, and a hook gave it {value!r}")
             elif self._rest is not None and key not in self._hidden:
                 rest[key] = value
             else:

@@ -8,6 +8,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from hookline.edit_rule import join_texts
 from hookline.fields import ToolResult
 
@@ -44,12 +47,18 @@ def write_returned(returned: Any, result: ToolResult, *, name: str) -> Any:
     """
     What the caller of a tool gets after hooks have changed its result, in the shape of what it returned.
 
-    A tool that raised has shown no shape: it gives the text, or the whole result if that has other parts too.
+    A tool that raised has shown no shape: it gives the text, or the whole result if that has other parts too. So does
+    an object that cannot be copied with other parts: what hooks took out of it must not get out.
     """
     if isinstance(returned, ToolResult):
         return result
     if _has_parts(returned):
-        return _replace_parts(returned, result)
+        try:
+            return _replace_parts(returned, result)
+        except Exception as error:  # boundary: how an object is copied and set is its own code
+            kind = type(returned).__name__
+            logger.warning("tool %s: a %s cannot take what hooks made of it (%s), so it is a result", name, kind, error)
+            return result
     if returned is None and (result.details is not None or not _is_text(result)):
         return result
     if result.details is not None or not _is_text(result):
@@ -69,13 +78,20 @@ def _has_parts(returned: Any) -> bool:
 
 
 def _get(returned: Any, name: str) -> Any:
-    return returned.get(name) if isinstance(returned, Mapping) else getattr(returned, name, None)
+    if isinstance(returned, Mapping):
+        return returned.get(name)
+    try:
+        return getattr(returned, name, None)
+    except Exception:  # boundary: a property is the tool's own code, and no failure of the tool
+        return None
 
 
 def _replace_parts(returned: Any, result: ToolResult) -> Any:
     """A copy with the parts that hooks have changed; the others stay the objects they are."""
     before = read_returned(returned)
     content: Sequence[Any] | str = result.text if result.content is None else result.content
+    if before.content is None and _is_text(result):
+        content = result.text  # it was a text, and nothing else has come to it
     changes = {
         name: after
         for name, now, after in (
@@ -89,6 +105,8 @@ def _replace_parts(returned: Any, result: ToolResult) -> Any:
         changes["content"] = [{"type": "text", "text": content}]
     if isinstance(returned, Mapping):
         return {**returned, **changes}
+    if isinstance(returned, Struct):
+        return replace(returned, **changes)
     copied = copy.copy(returned)
     for name, value in changes.items():
         object.__setattr__(copied, name, value)  # also of a frozen record, which is a copy that nobody has seen yet
@@ -102,5 +120,8 @@ def _to_text(returned: Any) -> str:
         try:
             return json.dumps(returned, ensure_ascii=False)
         except (TypeError, ValueError, RecursionError):
-            return str(returned)
-    return str(returned)
+            pass
+    try:
+        return str(returned)
+    except Exception as error:  # boundary: as above; hooks are told that there is something
+        return f"<{type(returned).__name__} without a text: {error}>"

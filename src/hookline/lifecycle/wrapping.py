@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hookline.dialects.xcsh import BLOCKED
 from hookline.events import MAIN_AGENT
-from hookline.fields import Tool
+from hookline.fields import Tool, ToolResult
 from hookline.fold import describe_failure
 from hookline.hook import HandlerAction
 from hookline.lifecycle.arguments import Shape, WrapError
@@ -187,7 +187,9 @@ class _Wrapped:
             new_args, new_options = self._shape.write(args, options, tool.args)
             return self._function(*new_args, **new_options)
 
-        returned = yield from run_unguarded(call, run, self._read, _explain)
+        # What nobody reads need not be made.
+        read = self._read if call.scope.firing.listens("after_tool_call") else lambda _: ToolResult()
+        returned = yield from run_unguarded(call, run, read, _explain)
         if not call.is_edited:
             return returned
         assert call.result is not None
