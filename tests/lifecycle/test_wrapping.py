@@ -13,7 +13,7 @@ import pytest
 
 from entries import shell_hook, write_file
 from faces import Diary, Face, Stop, asked, blocked, fails_with, make_session
-from hookline import Decision, Engine, ToolCallDeniedError, ToolFailedError, ToolResult, wrap_tool
+from hookline import Decision, Engine, HooklineError, ToolCallDeniedError, ToolFailedError, ToolResult, wrap_tool
 from hookline.lifecycle import SchemaError, WrapError
 from support import Bench
 
@@ -594,6 +594,19 @@ def test_methods_of_other_names_can_be_named(diary: Diary):
 
     assert wrap_tool(Odd(), diary, methods=["invoke"]).invoke("a") == "a"
     assert len(diary.all("before_tool_call")) == 1
+
+
+async def test_a_function_that_does_not_tell_that_it_is_async_can_be_told_to_be(engine: Engine, diary: Diary):
+    async def later(command: str) -> str:
+        return f"ran {command}"
+
+    def decorated(command: str) -> Any:
+        return later(command)
+
+    for within in (engine, diary):
+        assert await wrap_tool(decorated, within, is_async=True)("ls") == "ran ls"
+    with pytest.raises(HooklineError, match="is async"):
+        wrap_tool(decorated, diary)("ls")
 
 
 def test_a_partial_function_is_a_tool_of_its_functions_name(diary: Diary):

@@ -51,6 +51,7 @@ def wrap_tool(
     call_id_in: str | None = None,
     hidden: Collection[str] = (),
     methods: Collection[str] = METHODS,
+    is_async: bool | None = None,
     read: Read = read_returned,
     write: Write | None = None,
 ) -> T:
@@ -68,9 +69,10 @@ def wrap_tool(
     * Without hooks the tool is called as it was, and returns its own object.
 
     By default each parameter is an argument. `arguments_in` names the one that holds all arguments in a mapping,
-    `call_id_in` the one with the call's id, `hidden` those that hooks do not see. `read` makes the result that hooks
-    see from what the tool returned, `write` makes what the caller gets from what hooks made of it. `approve` is the
-    host's own approval; `ask` puts a hook's question where `within` is an engine.
+    `call_id_in` the one with the call's id, `hidden` those that hooks do not see. `is_async` is for a function that
+    does not tell by itself whether its calls are awaited, such as one under a decorator. `read` makes the result that
+    hooks see from what the tool returned, `write` makes what the caller gets from what hooks made of it. `approve` is
+    the host's own approval; `ask` puts a hook's question where `within` is an engine.
 
     Raises `WrapError` for what is no tool, and `SchemaError` for a schema that cannot be used.
     """
@@ -90,7 +92,8 @@ def wrap_tool(
             read=read,
             write=write or functools.partial(write_returned, name=tool_name),
         )
-        return wrapped.make_async() if _is_async(function) else wrapped.make_plain()
+        awaits = _is_async(function) if is_async is None else is_async
+        return wrapped.make_async() if awaits else wrapped.make_plain()
 
     if isinstance(tool, type):
         raise WrapError(f"{tool!r} is a class; wrap what it makes, or a function that calls it")
@@ -130,7 +133,8 @@ class _Wrapped:
         async def call(*args: Any, **options: Any) -> Any:
             work, scope = self._find_scope()
             if not self._is_heard(scope):
-                return await self._function(*args, **options)
+                found = self._function(*args, **options)
+                return await found if inspect.isawaitable(found) else found
             return await drive(self._live(self._make_call(work, scope, args, options), args, options), scope.firing)
 
         return call
