@@ -1,4 +1,4 @@
-"""A complete host in thirty lines: an agent loop that obeys hooks. Run it where there is a .hookline folder."""
+"""A complete host in forty lines: an agent loop that obeys hooks. Run it where there is a .hookline folder."""
 
 import asyncio
 import subprocess
@@ -23,9 +23,19 @@ async def main(prompt: str) -> None:
         try:
             async with session.turn(prompt) as turn:
                 messages = [turn.prompt, *turn.context]
-                while not isinstance(answer := await model([*messages, *turn.reminders]), str):
-                    result = await turn.call_tool(answer, shell)
-                    messages.append(f"tool: {result.text}")
+                if (first := await turn.start_agent(turn.prompt)) is not None:
+                    messages.append(first["content"])
+                answer: Tool | str | None = None
+                while not isinstance(answer, str):
+                    async with turn.model_step() as step:
+                        answer = await model(await turn.filter_messages([*messages, *turn.reminders]))
+                        if isinstance(answer, Tool):
+                            result = await turn.call_tool(answer, shell)
+                            messages.append(f"tool: {result.text}")
+                            step.finish(answer, [result])
+                        else:
+                            step.finish(answer)
+                turn.finish(answer, messages=messages)
                 print("\n".join([*messages, answer]))
         except lifecycle.PromptBlockedError as blocked:
             print(f"not sent: {blocked.user_message or blocked.reason}")

@@ -89,7 +89,7 @@ FOLDER_LOOKUPS = {"runners.interpreter"}
 # Records are structs of it, which cost a fortieth of a dataclass to define; it does nothing else for them.
 RECORD_PACKAGE = "msgspec"
 # Packages that come with an extra, and the one module that may import each.
-EXTRAS = {"prompt_toolkit": "terminal"}
+EXTRAS = {"prompt_toolkit": "terminal", "jsonschema": "lifecycle.schema", "referencing": "lifecycle.schema"}
 # What a rule may import beside it, when it is first needed: no other engine has the bound on time of RE2.
 RULE_PACKAGES = {"linear": {"re2"}}
 # Packages whose `__init__` is a public surface of its own, for host authors.

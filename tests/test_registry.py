@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from builders import make_hook, match_args
 from hookline.events import Event
+from hookline.fields import AfterToolCall, Tool, ToolResult
 from hookline.hook import Hook, Match, Settings
 from hookline.pattern import PatternError
 from hookline.registry import Closure, Registry
@@ -141,3 +145,16 @@ def test_the_index_finds_what_a_search_through_all_hooks_finds(declared: list[Ho
         blocking = [hook.id for hook in fitting if hook.is_blocking]
         others = [hook.id for hook in fitting if not hook.is_blocking]
         assert select(registry, make_event(tool=name, kind=kind)) == (blocking, others)
+
+
+@pytest.mark.parametrize(
+    ("source", "heard"),
+    [(None, ["all", "user", "none"]), ("user", ["all", "user"]), ("hook", ["all"])],
+)
+def test_hooks_hear_of_calls_that_did_not_run_as_their_dialect_says(source: Any, heard: list[str]):
+    """Rule 3 of the events: aliases never hear of a call that a hook denied, some not of one the user did."""
+    hooks = [make_hook(name, event="after_tool_call") for name in ("all", "user", "none")]
+    hooks = [replace(hook, source=replace(hook.source, hears_rejected=hook.id)) for hook in hooks]
+    result = ToolResult(failed=source is not None, rejection_source=source)
+    event = Event(AfterToolCall(tool=Tool(name="bash"), result=result))
+    assert select(Registry(hooks), event) == (heard, [])

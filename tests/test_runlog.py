@@ -127,6 +127,22 @@ async def test_skipped_runs_are_recorded_with_the_reason(bench: Bench) -> None:
     assert {record["reason"] for record in records[1:]} == {"hook 'a' blocked the event"}
 
 
+async def test_a_run_that_edited_its_event_is_recorded_with_the_event_as_it_was_fired(bench: Bench) -> None:
+    edit = shell_hook("edit", give_reply(action="modify", args_override={"command": "ls -A"}))
+    bench.write(write_file(edit, command_hook("look", "true")))
+    edited, looked = await run_to_the_end(bench, bench.event())
+    assert edited["before"]["tool"]["args"] == {"command": "ls"}
+    assert edited["payload"]["tool"]["args"] == {"command": "ls -A"}
+    assert "before" not in looked
+
+
+def test_secrets_are_taken_out_of_an_event_as_it_was_fired() -> None:
+    run = replace(make_run(), effects=("edited",))
+    before = make_event(args={"command": "ls", "password": "hunter22"})
+    assert "hunter22" not in json.dumps(make_record(run, make_event(), payloads="redacted", before=before))
+    assert "before" not in make_record(run, make_event(), payloads="none", before=before)
+
+
 async def test_a_run_for_which_there_was_no_room_is_recorded(bench: Bench) -> None:
     hook = shell_hook("h", UNTIL_GO, event="after_turn", mode="async")
     engine = bench.open(write_file(hook, settings={"max_parallel_hooks": 1, "max_queued_hooks": 1}))

@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from hookline.lifecycle import Session as Session
     from hookline.lifecycle import StoppedError as StoppedError
     from hookline.lifecycle import ToolCallDeniedError as ToolCallDeniedError
+    from hookline.lifecycle import ToolFailedError as ToolFailedError
+    from hookline.lifecycle import wrap_tool as wrap_tool
     from hookline.outcome import Answer as Answer
     from hookline.outcome import Decision as Decision
     from hookline.outcome import Edit as Edit
@@ -129,7 +131,14 @@ _HOMES = {
         "WorkflowRunStart",
     ),
     "hook": ("Hook", "Settings"),
-    "lifecycle": ("PromptBlockedError", "Session", "StoppedError", "ToolCallDeniedError"),
+    "lifecycle": (
+        "PromptBlockedError",
+        "Session",
+        "StoppedError",
+        "ToolCallDeniedError",
+        "ToolFailedError",
+        "wrap_tool",
+    ),
     "outcome": ("Answer", "Decision", "Edit", "Failure", "Run"),
     "problem": ("Place", "Problem"),
 }

@@ -16,6 +16,7 @@ OnError = Literal["block", "warn", "ignore"]
 OnBadReply = Literal["ignore", "error"]
 LogPayloads = Literal["none", "redacted", "full"]
 Evaluation = Literal["chain", "strictest"]
+Rejected = Literal["all", "user", "none"]
 LayerName = Literal["project", "user", "code"]
 
 
@@ -116,13 +117,16 @@ class Source(Struct, frozen=True, kw_only=True):
     """
     Where a hook comes from: the layer, the dialect it is written in, and the place of its entry.
 
-    `evaluation` is a property of the dialect: how the answers of its hooks in one layer are put together.
+    `evaluation` is a property of the dialect: how the answers of its hooks in one layer are put together. So is
+    `hears_rejected`: of which calls that did not run `after_tool_call` tells it: all, those that the user rejected, or
+    none.
     """
 
     layer: LayerName
     dialect: str
     place: Place
     evaluation: Evaluation = "chain"
+    hears_rejected: Rejected = "all"
 
 
 class Hook(Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from hookline.events import Event
+from hookline.fields import AfterToolCall
 from hookline.hook import HandlerAction, Hook, Settings
 from hookline.match import CompiledMatch, compile_match
 
@@ -80,7 +81,7 @@ class _EventIndex(Struct, eq=False):
     tool_names: set[str] = field(default_factory=set)
     tool_kinds: set[str] = field(default_factory=set)
     # Filled as tools come by; only names and kinds that some hook names are keys, so it cannot grow with them.
-    selections: dict[tuple[str | None, str | None], Selection] = field(default_factory=dict)
+    selections: dict[tuple[str | None, str | None, str | None], Selection] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)
@@ -93,16 +94,19 @@ class _EventIndex(Struct, eq=False):
         tool = event.tool
         name = tool.name if tool is not None and tool.name in self.tool_names else None
         kind = tool.kind if tool is not None and tool.kind in self.tool_kinds else None
-        selection = self.selections.get((name, kind))
+        rejected_by = event.fields.result.rejection_source if type(event.fields) is AfterToolCall else None
+        selection = self.selections.get((name, kind, rejected_by))
         if selection is None:
-            selection = self.selections[name, kind] = self._narrow(name, kind)
+            selection = self.selections[name, kind, rejected_by] = self._narrow(name, kind, rejected_by)
         return selection
 
-    def _narrow(self, name: str | None, kind: str | None) -> Selection:
+    def _narrow(self, name: str | None, kind: str | None, rejected_by: str | None) -> Selection:
         fitting = [
             entry
             for entry in self.entries
-            if entry.hook.match.tool_name in (None, name) and entry.hook.match.tool_kind in (None, kind)
+            if entry.hook.match.tool_name in (None, name)
+            and entry.hook.match.tool_kind in (None, kind)
+            and (rejected_by is None or entry.hook.source.hears_rejected in ("all", rejected_by))
         ]
         blocking = tuple(entry for entry in fitting if entry.hook.is_blocking)
         others = tuple(entry for entry in fitting if not entry.hook.is_blocking)

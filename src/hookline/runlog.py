@@ -63,8 +63,12 @@ class LogQuery(Struct, frozen=True, kw_only=True):
         return is_late_enough and (self.until is None or at < write_time(self.until))
 
 
-def make_record(run: Run, event: Event, *, payloads: LogPayloads) -> dict[str, Any]:
-    """A run as a record; `payloads` says what is kept of the event's own fields and of the hook's output."""
+def make_record(run: Run, event: Event, *, payloads: LogPayloads, before: Event | None = None) -> dict[str, Any]:
+    """
+    A run as a record; `payloads` says what is kept of the event's own fields and of the hook's output.
+
+    `before` is the event as it was fired, of which a run that edited it keeps the fields too.
+    """
     source = run.hook.source
     record: dict[str, Any] = {
         "at": write_time(datetime.now(UTC)),
@@ -98,6 +102,8 @@ def make_record(run: Run, event: Event, *, payloads: LogPayloads) -> dict[str, A
         record[key] = (redact_text(kept) if is_clean else kept)[-_TAIL:]
     if payloads != "none":
         record["payload"] = _Cutter(redacts=is_clean).cut(_fields_of(event))
+        if before is not None and "edited" in run.effects:
+            record["before"] = _Cutter(redacts=is_clean).cut(_fields_of(before))
     if is_clean:
         for key in ("error", "reason", "notes"):
             if key in record:
@@ -157,10 +163,10 @@ class RunLog:
         self._path: Path | None = None
         self._has_complained = False
 
-    def append(self, run: Run, event: Event) -> None:
+    def append(self, run: Run, event: Event, *, before: Event | None = None) -> None:
         """Write a record; a log that cannot be written is complained about once and stops nobody."""
         try:
-            record = make_record(run, event, payloads=self._settings.log_payloads)
+            record = make_record(run, event, payloads=self._settings.log_payloads, before=before)
             line = json.dumps(record, default=repr)
         except (ValueError, TypeError, RecursionError):
             line = json.dumps(

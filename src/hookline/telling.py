@@ -61,4 +61,4 @@ class Teller:
 def _write(log: RunLog, decision: Decision, event: Event) -> None:
     for run in decision.runs:
         if run.status != "queued":
-            log.append(run, decision.event or event)
+            log.append(run, decision.event or event, before=event)

@@ -12,7 +12,7 @@ from builders import make_hook
 from hookline.dialects.native import NATIVE
 from hookline.dialects.wire import UnencodableError, to_json
 from hookline.events import EVENT_NAMES, Event, Fields
-from hookline.fields import BeforeToolCall, SessionStart, Tool
+from hookline.fields import BeforeToolCall, ModelStepEnd, SessionStart, Tool, ToolResult
 from hookline.hook import Hook
 from hookline.outcome import Answer, Edit, Failure
 from support import GUARD, Bench, make_event
@@ -307,3 +307,9 @@ def test_a_value_that_is_too_deep_cannot_be_handed_over():
 
 def test_shell_hooks_run_under_the_same_shell_everywhere():
     assert NATIVE.shell({"SHELL": "/bin/fish"}) == "/bin/sh"
+
+
+def test_records_in_a_list_of_the_hosts_are_written_as_records():
+    event = Event(ModelStepEnd(message="m", tool_results=[ToolResult(text="ok")]))
+    payload = json.loads(to_json(NATIVE.encode(event, is_cwd_missing=False)))
+    assert payload["tool_results"][0]["text"] == "ok"

@@ -31,7 +31,8 @@ from support import Bench
 from waiting import wait_until
 
 CALL = ["before_tool_call", "after_tool_call"]
-APPROVED = ["before_tool_call", "approval_requested", "approval_resolved", "after_tool_call"]
+ASKED = ["before_tool_call", "permission_request", "after_tool_call"]
+APPROVED = ["before_tool_call", "permission_request", "approval_requested", "approval_resolved", "after_tool_call"]
 DENIED_BY_HOOK = {"failed": True, "approval_rejected": True, "rejection_source": "hook", "hook_denied": True}
 DENIED_BY_USER = {"failed": True, "approval_rejected": True, "rejection_source": "user", "hook_denied": False}
 
@@ -334,14 +335,14 @@ async def test_a_call_in_question_runs_if_the_human_says_yes(face: Face, answer:
     diary = Diary({"before_tool_call": asked()})
     result = await face.do(make_turn(diary, ask=lambda _: answer), "call_tool", SHELL, ends_with("ran"))
     assert result.text == "ran"
-    assert diary.names == CALL
+    assert diary.names == ASKED
 
 
 @pytest.mark.parametrize("answer", [False, None, 0, ""])
 async def test_a_call_in_question_is_rejected_by_the_user_if_the_human_does_not_say_yes(face: Face, answer: Any):
     diary = Diary({"before_tool_call": asked("sure?")})
     result = await face.do(make_turn(diary, ask=lambda _: answer), "call_tool", SHELL, never)
-    assert diary.names == CALL
+    assert diary.names == ASKED
     assert {name: getattr(result_of(diary), name) for name in DENIED_BY_USER} == DENIED_BY_USER
     assert result.text == "sure?"
 
@@ -475,7 +476,7 @@ async def test_a_call_that_hooks_let_pass_is_put_up_for_approval_all_the_same(fa
     diary = Diary({"before_tool_call": asked()})
     turn = make_turn(diary, ask=lambda _: True)
     await face.do(turn, "call_tool", SHELL, never, approve=lambda _: False)
-    assert diary.names == APPROVED
+    assert diary.names == [*ASKED[:2], *APPROVED[1:]]
 
 
 async def test_an_approval_sees_the_call_as_hooks_left_it(face: Face):
@@ -524,7 +525,7 @@ def edits(**args: Any) -> Callable[[Tool], Tool]:
 
 async def test_hooks_are_asked_again_about_arguments_that_the_human_edited(face: Face, diary: Diary):
     await call_with(face, diary, edits(command="ls /tmp"), ends_with("ran"))
-    assert diary.names == [*APPROVED[:3], *CALL]
+    assert diary.names == [*APPROVED[:4], *CALL]
     first, second = diary.all("before_tool_call")
     assert (first.tool, second.tool) == (SHELL, replace(SHELL, args={"command": "ls /tmp"}))
 

@@ -77,7 +77,7 @@ async def test_a_turn_that_fails_says_so_and_waits_for_its_hooks(face: Face, dia
     with pytest.raises(ValueError, match="broken"):
         async with face.live(make_session(diary).turn("go")):
             raise ValueError("broken")
-    assert diary.fields("after_turn") == UNTOLD | {"turn": 1, "status": "failed", "failed": True}
+    assert diary.fields("after_turn") == UNTOLD | {"turn": 1, "status": "failed", "failed": True, "error": "broken"}
     assert diary.entries[-1] == "drain turn"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import assert_type
+from typing import Any, assert_type
 
-from hookline import BeforeToolCall, Decision, Engine, Event, Hook, Problem, Run, Tool
+from hookline import BeforeToolCall, Decision, Engine, Event, Hook, Problem, Run, Session, Tool, ToolResult, wrap_tool
 
 
 async def host() -> None:
@@ -24,3 +24,17 @@ async def host() -> None:
 def sync_host(engine: Engine, event: Event) -> None:
     assert_type(engine.fire_sync(event), Decision)
     engine.close(grace_s=1)
+
+
+async def search(query: str) -> list[str]:
+    return [query]
+
+
+async def agent(engine: Engine) -> None:
+    async with Session(engine) as session, session.turn("go") as turn:
+        assert_type(turn.prompt, str)
+        assert_type(await turn.filter_messages([]), list[Any])
+        assert_type(await turn.call_tool(Tool(name="bash"), lambda tool: "ok"), ToolResult)
+        assert_type(await wrap_tool(search, turn)(query="a"), list[str])
+        async with turn.compaction("auto") as compaction:
+            assert_type(compaction.context, tuple[str, ...])

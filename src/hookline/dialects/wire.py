@@ -63,4 +63,6 @@ def to_json(payload: Mapping[str, Any]) -> bytes:
 def _refuse(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, Struct):  # a record in a list that the host has filled, such as the results of a step
+        return encode_record(value)
     raise UnencodableError(f"the payload has no JSON form: it holds a value of type {type(value).__name__}")

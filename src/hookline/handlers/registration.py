@@ -68,7 +68,13 @@ def make_handler(
         id=hook_id,
         event=row.name,
         action=HandlerAction(function=_take_event_alone(function), origin=origin, is_async=is_async(function)),
-        source=Source(layer=layer, dialect=DIALECT, place=place),
+        source=Source(
+            layer=layer,
+            dialect=DIALECT,
+            place=place,
+            # By its own name an event tells all it has to tell; modules know no results of calls that did not run.
+            hears_rejected="all" if event == row.name else "none",
+        ),
         match=match,
         execution=Execution(
             mode=mode,

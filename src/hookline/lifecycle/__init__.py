@@ -9,10 +9,37 @@ Every context manager works with `async with` and, in code without an event loop
 something have a twin that ends in `_sync`.
 """
 
-from hookline.lifecycle.errors import PromptBlockedError, StoppedError, ToolCallDeniedError
+from hookline.lifecycle.arguments import WrapError
+from hookline.lifecycle.change import Branch, Navigation, Switch
+from hookline.lifecycle.compaction import Compaction
+from hookline.lifecycle.errors import PromptBlockedError, StoppedError, ToolCallDeniedError, ToolFailedError
+from hookline.lifecycle.model_step import ModelStep
+from hookline.lifecycle.returned import read_returned, write_returned
+from hookline.lifecycle.schema import SchemaError, make_check
 from hookline.lifecycle.scope import Asked
 from hookline.lifecycle.session import Session
 from hookline.lifecycle.tool import ToolCall
 from hookline.lifecycle.turn import Turn
+from hookline.lifecycle.wrapping import wrap_tool
 
-__all__ = ["Asked", "PromptBlockedError", "Session", "StoppedError", "ToolCall", "ToolCallDeniedError", "Turn"]
+__all__ = [
+    "Asked",
+    "Branch",
+    "Compaction",
+    "ModelStep",
+    "Navigation",
+    "PromptBlockedError",
+    "SchemaError",
+    "Session",
+    "StoppedError",
+    "Switch",
+    "ToolCall",
+    "ToolCallDeniedError",
+    "ToolFailedError",
+    "Turn",
+    "WrapError",
+    "make_check",
+    "read_returned",
+    "wrap_tool",
+    "write_returned",
+]

@@ -35,3 +35,11 @@ class ToolCallDeniedError(StoppedError):
     def __init__(self, decision: Decision, result: ToolResult) -> None:
         super().__init__(decision)
         self.result = result
+
+
+class ToolFailedError(HooklineError):
+    """A hook marked the result of a wrapped tool as an error; the text is the result's."""
+
+    def __init__(self, result: ToolResult) -> None:
+        self.result = result
+        super().__init__(result.text)

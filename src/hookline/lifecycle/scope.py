@@ -10,9 +10,9 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.events import Event, Fields
+from hookline.events import EVENT_TYPES, Event, Fields
 from hookline.fields import Agent, Tool
-from hookline.lifecycle.step import Fire, Firing, Step, drive, drive_sync, shielded
+from hookline.lifecycle.step import Call, Fire, Firing, Step, drive, drive_sync, shielded
 from hookline.outcome import Decision
 
 
@@ -30,6 +30,8 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 Ask = Callable[[Asked], bool | Awaitable[bool]]
 """A host's way to ask a human; True lets the action happen."""
+
+_NAMES = {row.record: row.name for row in EVENT_TYPES}
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -51,6 +53,20 @@ class Scope(Struct, frozen=True, kw_only=True):
         """Fire an event of this scope; its record is built only if somebody listens."""
         decision: Decision = yield Fire(name, lambda: self.event(build()))
         return decision
+
+    def announce(self, record: Fields) -> Step[Decision]:
+        """Fire the event that a record is of."""
+        return self.fire(_NAMES[type(record)], lambda: record)
+
+    def request(self, record: Fields) -> Step[Decision]:
+        """Fire the event that a record is of, and put a hook's question to the human; the verdict is yes or no."""
+        decision = yield from self.announce(record)
+        if decision.verdict != "ask":
+            return decision
+        is_agreed = False
+        if self.ask is not None and decision.event is not None:
+            is_agreed = bool((yield Call(self.ask, (Asked(reason=decision.reason or "", event=decision.event),))))
+        return replace(decision, verdict="allow") if is_agreed else refuse(decision)
 
     def event(self, fields: Fields) -> Event:
         """An occurrence in this scope."""
@@ -76,6 +92,11 @@ class Phase(ABC):
         self._scope = scope
         self._has_begun = False
 
+    @property
+    def scope(self) -> Scope:
+        """What the events of this part have in common."""
+        return self._scope
+
     @abstractmethod
     def _enter(self) -> Step[None]:
         """Announce the beginning."""
@@ -99,8 +120,9 @@ class Phase(ABC):
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    ) -> bool | None:
         await drive(self._end(error), self._scope.firing)
+        return None
 
     def __enter__(self) -> Self:
         try:
@@ -113,8 +135,9 @@ class Phase(ABC):
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    ) -> bool | None:
         drive_sync(self._leave(error), self._scope.firing)
+        return None
 
 
 def refuse(decision: Decision, reason: str | None = None) -> Decision:
@@ -125,3 +148,8 @@ def refuse(decision: Decision, reason: str | None = None) -> Decision:
 def is_interruption(error: BaseException | None) -> bool:
     """Whether an end came from outside: a cancelled task, Ctrl-C, a host that exits."""
     return error is not None and not isinstance(error, Exception)
+
+
+def describe_error(error: BaseException) -> str:
+    """What went wrong, in the error's words; by its name if it has none."""
+    return str(error) or type(error).__name__

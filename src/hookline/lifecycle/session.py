@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -11,6 +12,9 @@ from msgspec.structs import replace
 from hookline.events import MAIN_AGENT
 from hookline.fields import (
     Agent,
+    SessionBeforeBranch,
+    SessionBeforeSwitch,
+    SessionBeforeTree,
     SessionEnd,
     SessionRestored,
     SessionStart,
@@ -18,20 +22,22 @@ from hookline.fields import (
     WorkflowRunEnd,
     WorkflowRunStart,
 )
+from hookline.lifecycle.change import Branch, Navigation, Switch, SwitchReason
 from hookline.lifecycle.scope import Ask, Phase, Scope, is_interruption
 from hookline.lifecycle.step import DrainSession, Firing, Step, drive, drive_sync
-from hookline.lifecycle.turn import Turn, TurnRegister
+from hookline.lifecycle.turn import Turn, TurnRegister, Work
 
 WorkflowOutcome = Literal["succeeded", "failed", "cancelled"]
 
 
-class Session(Phase):
+class Session(Work):
     """
     One session of an agent, as a context manager.
 
     Entering it fires `session_start`, or `session_restored` when `restored_from` names the saved session.
     Leaving it fires `session_end` and gives the session's async hooks their grace. `ask` puts questions of
     hooks to a human (plain or async, True lets the action happen); without it a question counts as a no.
+    Tool calls that belong to no turn, such as those a server is asked for, may be made on the session itself.
     """
 
     def __init__(
@@ -61,9 +67,21 @@ class Session(Phase):
             )
         )
 
-    def turn(self, prompt: str) -> Turn:
-        """The next turn, as a context manager; see `Turn`."""
-        return Turn(replace(self._scope, turn_id=uuid4().hex), prompt, self._register)
+    def turn(self, prompt: str, *, agent: Agent | None = None, profile: str | None = None) -> Turn:
+        """
+        The next turn, as a context manager; see `Turn`.
+
+        A turn of a guest, who is another agent than the session's own, names its `agent` and perhaps its `profile`;
+        it passes the same hooks.
+        """
+        scope = self._scope
+        guest = replace(
+            scope,
+            turn_id=uuid4().hex,
+            agent=scope.agent if agent is None else agent,
+            profile=scope.profile if profile is None else profile,
+        )
+        return Turn(guest, prompt, self._register)
 
     def retry(self, turn: Turn) -> Turn:
         """
@@ -71,9 +89,25 @@ class Session(Phase):
 
         A turn that never began, since its prompt was blocked, is not repeated so: its prompt is submitted anew.
         """
-        if turn.number == 0:
-            return self.turn(turn.prompt)
-        return Turn(replace(self._scope, turn_id=uuid4().hex), turn.prompt, self._register, retried=turn)
+        return turn.again(uuid4().hex)
+
+    @property
+    def current_turn(self) -> Turn | None:
+        """The turn under way; None without one, and when there are several."""
+        running = self._register.running
+        return running[0] if len(running) == 1 else None
+
+    def switch(self, reason: SwitchReason, *, target_session_file: str | None = None) -> Switch:
+        """A switch to another session, as a context manager; see `Switch`."""
+        return Switch(self._scope, SessionBeforeSwitch(reason=reason, target_session_file=target_session_file))
+
+    def branch(self, entry_id: str) -> Branch:
+        """A branch of the session at an entry, as a context manager; see `Branch`."""
+        return Branch(self._scope, SessionBeforeBranch(entry_id=entry_id))
+
+    def navigate(self, preparation: Mapping[str, Any], *, signal: Any = None) -> Navigation:
+        """A way to another leaf of the session's tree, as a context manager; see `Navigation`."""
+        return Navigation(self._scope, SessionBeforeTree(preparation=preparation, signal=signal))
 
     def workflow(self, input_text: str = "", *, run_id: str | None = None) -> Workflow:
         """A workflow run, as a context manager."""

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import TracebackType
 from typing import Any, Literal
 from uuid import uuid4
 
 from msgspec.structs import replace
 
+from hookline.edit_rule import join_texts
 from hookline.fields import (
     AfterToolCall,
     ApprovalRequested,
     ApprovalResolved,
     BeforeToolCall,
+    PermissionRequest,
     Tool,
     ToolError,
     ToolResult,
 )
 from hookline.lifecycle.errors import ToolCallDeniedError
-from hookline.lifecycle.scope import Asked, Phase, Scope, is_interruption, refuse
+from hookline.lifecycle.scope import Asked, Phase, Scope, describe_error, is_interruption, refuse
 from hookline.lifecycle.step import Call, Step
 from hookline.outcome import Decision
 
 Approve = Callable[[Tool], bool | Tool | Awaitable[bool | Tool]]
 """A host's own approval: True accepts the call, a tool accepts it with other arguments, False or nothing rejects it."""
+
+Check = Callable[[Mapping[str, Any]], str | None]
+"""What is wrong with arguments that hooks rewrote, in words; None when they fit. `make_check` makes one."""
+
+MARKED_AS_ERROR = "Tool result marked as error by a hook"
+"""What is told of a result without words that a hook has marked as an error."""
 
 _NO_ANSWER = "nobody could be asked"
 
@@ -35,17 +44,48 @@ class ToolCall(Phase):
 
     Entering it fires `before_tool_call`, puts a hook's question to the session's `ask`, and then asks `approve`
     (with the approval events around it); if that changes the arguments, `before_tool_call` is fired again with
-    them. Raises `ToolCallDeniedError` when the call must not run, after `after_tool_call` has said so. Inside,
-    `tool` is the call as it is to run, and `finish` takes its result. Leaving it fires `after_tool_call`, and
-    `tool_error` when an exception leaves it. `result` is then what the model is told.
+    them. Before a human is asked, `permission_request` is fired, with the `requested_dirs`. Raises
+    `ToolCallDeniedError` when the call must not run, after `after_tool_call` has said so; so it does when hooks
+    rewrote the arguments and `check` finds fault with them. Inside, `tool` is the call as it is to run, `requested`
+    as it was asked for, and `finish` takes its result. Leaving it fires `after_tool_call`, and `tool_error` when an
+    exception leaves it. `result` is then what the model is told, as hooks left it. An exception goes on unless a
+    hook made a success of the call.
     """
 
-    def __init__(self, scope: Scope, tool: Tool, *, approve: Approve | None = None) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        tool: Tool,
+        *,
+        approve: Approve | None = None,
+        check: Check | None = None,
+        requested_dirs: Sequence[str] = (),
+    ) -> None:
         super().__init__(scope)
-        self.tool = tool
+        self.tool = self.requested = tool
         self.result: ToolResult | None = None
         self._approve = approve
+        self._check = check
+        self._requested_dirs = requested_dirs
+        self._reported: ToolResult | None = None
         self._started_at = 0.0
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether hooks changed the result that was reported, or added to it."""
+        return self.result is not self._reported
+
+    @property
+    def is_mended(self) -> bool:
+        """Whether the call raised and a hook made a success of it."""
+        reported, result = self._reported, self.result
+        return reported is not None and reported.error and result is not None and not result.failed
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the call succeeded and a hook marked its result as an error."""
+        reported, result = self._reported, self.result
+        return reported is not None and not reported.failed and result is not None and result.failed
 
     def finish(self, result: ToolResult | str) -> None:
         """Hand in what the tool returned."""
@@ -67,7 +107,12 @@ class ToolCall(Phase):
             self.tool = decision.event.tool
         if decision.verdict == "block":
             yield from self._deny(decision, "hook")
-        elif decision.verdict == "ask":
+        if self._check is not None and self.tool.args is not tool.args:
+            misfit = self._check(self.tool.args)
+            if misfit is not None:
+                reason = f"a hook rewrote the arguments of {tool.name}, and they do not fit: {misfit}"
+                yield from self._deny(refuse(decision, reason), "hook")
+        if decision.verdict == "ask":
             yield from self._put_question(decision)
 
     def _put_question(self, decision: Decision) -> Step[None]:
@@ -76,12 +121,24 @@ class ToolCall(Phase):
             reason = f"{decision.reason} ({_NO_ANSWER})"
             yield from self._deny(refuse(decision, reason), "hook")
             return
+        yield from self._ask_permission()
         is_agreed = yield Call(ask, (Asked(reason=decision.reason or "", event=event),))
         if not is_agreed:
             yield from self._deny(refuse(decision), "user")
 
+    def _ask_permission(self) -> Step[None]:
+        """Ask the hooks whether the human may be asked."""
+        tool, folders = self.tool, self._requested_dirs
+        decision = yield from self._scope.fire(
+            "permission_request", lambda: PermissionRequest(tool=tool, requested_dirs=folders)
+        )
+        if decision.verdict == "block":
+            reason = f"Permission denied by hook: {decision.reason or 'it gave no reason'}"
+            yield from self._deny(refuse(decision, reason), "hook")
+
     def _ask_human(self, approve: Approve) -> Step[Tool | None]:
         """The host's approval, with its events; returns the tool when its arguments were edited."""
+        yield from self._ask_permission()
         tool, request_id, caller = self.tool, uuid4().hex, self._scope.agent.name or self._scope.profile
         yield from self._scope.fire(
             "approval_requested", lambda: ApprovalRequested(request_id=request_id, caller_name=caller, tool=tool)
@@ -108,6 +165,8 @@ class ToolCall(Phase):
         )
         yield from self._report(result)
         assert self.result is not None
+        if not self.result.failed:  # what a hook makes of the words, the call did not run
+            self.result = replace(self.result, failed=True)
         raise ToolCallDeniedError(decision, self.result)
 
     def _leave(self, error: BaseException | None) -> Step[None]:
@@ -118,23 +177,49 @@ class ToolCall(Phase):
         elif is_interruption(error):
             yield from self._report(ToolResult(text="interrupted", duration_ms=took, failed=True))
         else:
-            text = str(error) or type(error).__name__
+            text = describe_error(error)
             yield from self._report(ToolResult(text=text, duration_ms=took, error=True, failed=True))
             yield from self._report_error()
+            if self.is_mended:
+                assert self.result is not None
+                self.result = replace(self.result, error=False)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        await super().__aexit__(kind, error, trace)
+        return error is not None and self.is_mended
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        super().__exit__(kind, error, trace)
+        return error is not None and self.is_mended
 
     def _report(self, result: ToolResult) -> Step[None]:
         tool = self.tool
+        self._reported = result
         decision = yield from self._scope.fire("after_tool_call", lambda: AfterToolCall(tool=tool, result=result))
-        self.result = _append(result, decision.context)
+        fields = decision.event.fields if decision.event is not None else None
+        edited = fields.result if isinstance(fields, AfterToolCall) else result
+        if edited.failed and not result.failed:
+            edited = replace(edited, text=edited.text or join_texts(edited.content or ()) or MARKED_AS_ERROR)
+        self.result = append_context(edited, decision.context)
 
     def _report_error(self) -> Step[None]:
         tool, result = self.tool, self.result or ToolResult()
         decision = yield from self._scope.fire("tool_error", lambda: ToolError(tool=tool, result=result))
-        self.result = _append(result, decision.context)
+        self.result = append_context(result, decision.context)
 
 
-def _append(result: ToolResult, context: tuple[str, ...]) -> ToolResult:
-    return replace(result, text="\n".join([result.text, *context])) if context else result
+def append_context(result: ToolResult, context: tuple[str, ...]) -> ToolResult:
+    """The result with texts after its own, also as blocks where it has any; the same object without texts."""
+    if not context:
+        return result
+    content = result.content
+    if content is not None:
+        content = [*content, *({"type": "text", "text": text} for text in context)]
+    return replace(result, text="\n".join([result.text, *context]), content=content)
 
 
 def run_tool_call(call: ToolCall, run: Callable[[Tool], Any]) -> Step[ToolResult]:
@@ -159,6 +244,35 @@ def run_tool_call(call: ToolCall, run: Callable[[Tool], Any]) -> Step[ToolResult
         yield from call._end(None)
     assert call.result is not None
     return call.result
+
+
+def run_unguarded(
+    call: ToolCall,
+    run: Callable[[Tool], Any],
+    read: Callable[[Any], ToolResult],
+    explain: Callable[[Decision], str],
+) -> Step[Any]:
+    """
+    Live through a tool call whose caller gets what the tool returned, and hears what it raised.
+
+    `read` makes the result of the call from what was returned, `explain` the text of a denial from the decision.
+    None is returned for a call that raised and of which a hook made a success.
+    """
+    try:
+        yield from call._enter()
+    except ToolCallDeniedError as denied:
+        decision = replace(denied.decision, reason=explain(denied.decision))
+        raise ToolCallDeniedError(decision, denied.result) from None
+    try:
+        returned = yield Call(run, (call.tool,))
+        call.finish(read(returned))
+    except BaseException as error:
+        yield from call._end(error)
+        if call.is_mended:
+            return None
+        raise
+    yield from call._end(None)
+    return returned
 
 
 def _read_result(returned: Any) -> ToolResult:

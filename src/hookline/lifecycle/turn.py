@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 from uuid import uuid4
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from hookline.events import Fields
 from hookline.fields import (
     AfterTurn,
     Agent,
+    BeforeAgentStart,
+    BeforeCompact,
+    BeforeModelCall,
     BeforeTurn,
+    Compacting,
     PreCompact,
     SubAgent,
     SubAgentEnd,
@@ -21,10 +26,12 @@ from hookline.fields import (
     ToolResult,
     UserPromptSubmit,
 )
+from hookline.lifecycle.compaction import Compaction
 from hookline.lifecycle.errors import PromptBlockedError
-from hookline.lifecycle.scope import Asked, Phase, Scope, is_interruption, refuse
-from hookline.lifecycle.step import Call, DrainTurn, Step, drive, drive_sync
-from hookline.lifecycle.tool import Approve, ToolCall, run_tool_call
+from hookline.lifecycle.model_step import ModelStep
+from hookline.lifecycle.scope import Phase, Scope, describe_error, is_interruption
+from hookline.lifecycle.step import DrainTurn, Step, drive, drive_sync
+from hookline.lifecycle.tool import Approve, Check, ToolCall, run_tool_call
 from hookline.outcome import Decision
 
 TurnStatus = Literal["ok", "interrupted", "failed"]
@@ -32,24 +39,146 @@ _LONGEST_SUMMARY = 500
 
 
 class Work(Phase):
-    """What an agent does in a turn; the main agent's turn and a sub-agent's invocation have it in common."""
+    """What an agent does; a session, the main agent's turn and a sub-agent's invocation have it in common."""
 
-    def tool_call(self, tool: Tool, *, approve: Approve | None = None) -> ToolCall:
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope)
+        self._calls = self._steps = 0
+
+    def tool_call(
+        self,
+        tool: Tool,
+        *,
+        approve: Approve | None = None,
+        check: Check | None = None,
+        requested_dirs: Sequence[str] = (),
+    ) -> ToolCall:
         """A tool call as a context manager; see `ToolCall`."""
-        return ToolCall(self._scope, tool, approve=approve)
+        self._calls += 1
+        return ToolCall(self._scope, tool, approve=approve, check=check, requested_dirs=requested_dirs)
 
-    async def call_tool(self, tool: Tool, run: Callable[[Tool], Any], *, approve: Approve | None = None) -> ToolResult:
+    async def call_tool(
+        self,
+        tool: Tool,
+        run: Callable[[Tool], Any],
+        *,
+        approve: Approve | None = None,
+        check: Check | None = None,
+        requested_dirs: Sequence[str] = (),
+    ) -> ToolResult:
         """
         Ask the hooks about a tool call, run it by `run`, report it, and return what the model is told.
 
         `run` gets the tool with its final arguments and returns text or a `ToolResult`; it may be async. A
-        denied call and an exception of `run` come back as results.
+        denied call and an exception of `run` come back as results. The options are those of `ToolCall`.
         """
-        return await drive(run_tool_call(self.tool_call(tool, approve=approve), run), self._scope.firing)
+        call = self.tool_call(tool, approve=approve, check=check, requested_dirs=requested_dirs)
+        return await drive(run_tool_call(call, run), self._scope.firing)
 
-    def call_tool_sync(self, tool: Tool, run: Callable[[Tool], Any], *, approve: Approve | None = None) -> ToolResult:
+    def call_tool_sync(
+        self,
+        tool: Tool,
+        run: Callable[[Tool], Any],
+        *,
+        approve: Approve | None = None,
+        check: Check | None = None,
+        requested_dirs: Sequence[str] = (),
+    ) -> ToolResult:
         """The same as `call_tool`, without an event loop."""
-        return drive_sync(run_tool_call(self.tool_call(tool, approve=approve), run), self._scope.firing)
+        call = self.tool_call(tool, approve=approve, check=check, requested_dirs=requested_dirs)
+        return drive_sync(run_tool_call(call, run), self._scope.firing)
+
+    async def start_agent(self, prompt: str, *, images: Sequence[Any] | None = None, system_prompt: str = "") -> Any:
+        """
+        Tell the hooks that the agent is about to work on a prompt; returns the message they put before the model.
+
+        That is a mapping of `custom_type`, `content`, `display` and `details`, as the hook wrote it, or None.
+        """
+        return await drive(self._start_agent(prompt, images, system_prompt), self._scope.firing)
+
+    def start_agent_sync(self, prompt: str, *, images: Sequence[Any] | None = None, system_prompt: str = "") -> Any:
+        """The same as `start_agent`, without an event loop."""
+        return drive_sync(self._start_agent(prompt, images, system_prompt), self._scope.firing)
+
+    def _start_agent(self, prompt: str, images: Sequence[Any] | None, system_prompt: str) -> Step[Any]:
+        decision = yield from self._scope.fire(
+            "before_agent_start",
+            lambda: BeforeAgentStart(prompt=prompt, images=images, system_prompt=system_prompt),
+        )
+        return decision.edits.get("message")
+
+    async def filter_messages(self, messages: list[Any]) -> list[Any]:
+        """
+        Let the hooks see what the model is about to read; returns what it is to read in this one call.
+
+        That is the same list unless a hook changed it. Nothing is added here: put the turn's reminders and context
+        in before, so that hooks see all that the model will, and keep your history as it was.
+        """
+        return await drive(self._filter_messages(messages), self._scope.firing)
+
+    def filter_messages_sync(self, messages: list[Any]) -> list[Any]:
+        """The same as `filter_messages`, without an event loop."""
+        return drive_sync(self._filter_messages(messages), self._scope.firing)
+
+    def _filter_messages(self, messages: list[Any]) -> Step[list[Any]]:
+        decision = yield from self._scope.fire("before_model_call", lambda: BeforeModelCall(messages=messages))
+        fields = decision.event.fields if decision.event is not None else None
+        filtered = fields.messages if isinstance(fields, BeforeModelCall) else messages
+        return filtered if isinstance(filtered, list) else list(filtered)
+
+    def model_step(self) -> ModelStep:
+        """
+        One call of the model and the tool calls that it asks for, as a context manager; see `ModelStep`.
+
+        The steps of a turn, and those of each sub-agent, are counted from 0.
+        """
+        self._steps += 1
+        return ModelStep(self._scope, self._steps - 1)
+
+    async def announce(self, record: Fields) -> Decision:
+        """
+        Fire the event that a record is of, here and now, such as `AutoRetryStart(attempt=1, max_attempts=3)`.
+
+        For events that have no method of their own. The decision is worth a look only where hooks have a say.
+        """
+        return await drive(self._scope.announce(record), self._scope.firing)
+
+    def announce_sync(self, record: Fields) -> Decision:
+        """The same as `announce`, without an event loop."""
+        return drive_sync(self._scope.announce(record), self._scope.firing)
+
+    def compaction(
+        self,
+        trigger: str,
+        *,
+        preparation: Mapping[str, Any] | None = None,
+        branch_entries: Sequence[Any] = (),
+        messages: Sequence[Any] | None = None,
+        custom_instructions: str | None = None,
+        usage_pct: float = 0,
+        tokens_before: int = 0,
+        signal: Any = None,
+    ) -> Compaction:
+        """A compaction of the context as a context manager, which hooks may stop or take over; see `Compaction`."""
+        preparation = {} if preparation is None else preparation
+        return Compaction(
+            self._scope,
+            before=BeforeCompact(
+                preparation=preparation,
+                branch_entries=branch_entries,
+                custom_instructions=custom_instructions,
+                signal=signal,
+            ),
+            compacting=Compacting(
+                messages=preparation.get("messages_to_summarize", ()) if messages is None else messages
+            ),
+            pre=PreCompact(
+                trigger=trigger,
+                usage_pct=usage_pct,
+                tokens_before=tokens_before or preparation.get("tokens_before", 0),
+                sub_agent=self._describe_sub_agent(),
+            ),
+        )
 
     def sub_agent(
         self,
@@ -109,7 +238,8 @@ class Turn(Work):
     Entering it fires `user_prompt_submit` (raising `PromptBlockedError` if the prompt must not reach the model)
     and `before_turn`; leaving it fires `after_turn` with the right status and waits for the turn's async hooks.
     `prompt` is the text as hooks left it. `reminders` go into every model call of the turn, `context` into the
-    first. A retry of a turn keeps its number, prompt and reminders.
+    first. A retry of a turn keeps its number, prompt and reminders. A prompt that is blocked is handed to nobody: the
+    error tells why, and the decision in it has no text.
     """
 
     def __init__(self, scope: Scope, prompt: str, register: TurnRegister, *, retried: Turn | None = None) -> None:
@@ -121,6 +251,12 @@ class Turn(Work):
         self._register = register
         self._is_retry = retried is not None
         self._is_interrupted = False
+        self._messages: Sequence[Any] | None = None
+        self._response: str | None = None
+
+    def finish(self, response: str | None = None, *, messages: Sequence[Any] | None = None) -> None:
+        """Hand in what came of the turn, for `after_turn`: the agent's last words, and the messages of the turn."""
+        self._response, self._messages = response, messages
 
     async def inject(self, text: str) -> str:
         """
@@ -133,6 +269,11 @@ class Turn(Work):
     def inject_sync(self, text: str) -> str:
         """The same as `inject`, without an event loop."""
         return drive_sync(self._submit(text, is_injected=True), self._scope.firing)
+
+    def again(self, turn_id: str) -> Turn:
+        """The turn that repeats this one; `Session.retry` hands it out."""
+        scope = replace(self._scope, turn_id=turn_id)
+        return Turn(scope, self.prompt, self._register, retried=self if self.number else None)
 
     def mark_interrupted(self) -> None:
         """Say that the user interrupted the turn, although no exception will tell."""
@@ -154,7 +295,18 @@ class Turn(Work):
         status = self._status_after(error)
         try:
             yield from self._scope.fire(
-                "after_turn", lambda: AfterTurn(turn=self.number, status=status, failed=status != "ok")
+                "after_turn",
+                lambda: AfterTurn(
+                    turn=self.number,
+                    status=status,
+                    failed=status != "ok",
+                    messages=self._messages,
+                    response=self._response,
+                    error=describe_error(error) if status == "failed" and error is not None else None,
+                    # Nothing counted is no count: a host may make its calls past this turn.
+                    tool_calls=self._calls if self._calls or self._steps else None,
+                    iterations=self._steps or None,
+                ),
             )
         finally:
             if not is_interruption(error):  # whoever cancels does not want to wait; the session's end does
@@ -166,24 +318,21 @@ class Turn(Work):
         return "ok" if error is None else "failed"
 
     def _submit(self, text: str, *, is_injected: bool) -> Step[str]:
-        decision = yield from self._scope.fire(
-            "user_prompt_submit", lambda: UserPromptSubmit(text=text, injected=is_injected)
-        )
-        if decision.verdict == "ask":
-            decision = yield from self._put_question(decision)
+        decision = yield from self._scope.request(UserPromptSubmit(text=text, injected=is_injected))
         if decision.verdict == "block":
-            raise PromptBlockedError(decision)
+            raise PromptBlockedError(_without_text(decision))
         self.reminders += tuple(text for text in decision.reminders if text not in self.reminders)
         self.context += decision.context
         fields = decision.event.fields if decision.event is not None else None
         return fields.text if isinstance(fields, UserPromptSubmit) else text
 
-    def _put_question(self, decision: Decision) -> Step[Decision]:
-        ask, event = self._scope.ask, decision.event
-        is_agreed = False
-        if ask is not None and event is not None:
-            is_agreed = bool((yield Call(ask, (Asked(reason=decision.reason or "", event=event),))))
-        return replace(decision, verdict="allow") if is_agreed else refuse(decision)
+
+def _without_text(decision: Decision) -> Decision:
+    """The decision about a blocked prompt, whose text must not go on by way of the decision."""
+    event = decision.event
+    if event is None or not isinstance(event.fields, UserPromptSubmit):
+        return decision
+    return replace(decision, event=replace(event, fields=replace(event.fields, text="")))
 
 
 class SubAgentWork(Work):
