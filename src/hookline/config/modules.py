@@ -84,6 +84,7 @@ def find_modules(
     )
     problems: list[Problem] = [_describe_skip(skip) for skip in found.skipped]
     problems += [_warn(project, warning) for warning in found.warnings]
+    problems += [_describe_shadow(item) for item in found.all_items if item.is_shadowed]
     refusals: list[Problem] = []
     named = list(_resolve(files, homes, problems, refusals))
     modules = [item for item in found.items if item.kind == "module"]
@@ -172,6 +173,16 @@ def _describe_skip(skip: SkippedFile) -> Problem:
         code="skipped-file",
         message=f"this file is no hook: {skip.reason}",
         place=Place(path=skip.path),
+    )
+
+
+def _describe_shadow(item: HookItem) -> Problem:
+    return Problem(
+        severity="warning",
+        code="shadowed-hook",
+        message=f"this hook does not run: {item.shadowed_by} has one of the same name for the same tool",
+        place=Place(path=item.path),
+        cure="give it another name",
     )
 
 

@@ -107,7 +107,7 @@ class Walk(HandlerClock):
             surroundings = contextvars.copy_context()
             if not workers.start(lambda: self._walk_on_thread(surroundings, loop, workers)):
                 return False
-        self._watch = loop.call_later(self._limit_s, self._look, loop, workers)
+        self._watch = loop.call_later(self._stretch.shortest_s, self._look, loop, workers)
         try:
             await self._done
         except asyncio.CancelledError:
@@ -145,7 +145,9 @@ class Walk(HandlerClock):
                 self.quiet = list(self.quiet)
                 self.said = Said(position=turn.position, took_s=took_s, is_late=True)
         if self.said is None:
-            self._watch = loop.call_later(max(left_s, _SHORTEST_LOOK_S), self._look, loop, workers)
+            # By then the turn of another handler may be up.
+            soon_s = max(min(left_s, self._stretch.shortest_s), _SHORTEST_LOOK_S)
+            self._watch = loop.call_later(soon_s, self._look, loop, workers)
             return
         self._give_up(loop, workers)
         self._done.set_result(None)

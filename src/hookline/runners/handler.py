@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from hookline.dialects.xcsh import decode_result
 from hookline.events import Event
+from hookline.handlers.copying import copy_data
 from hookline.handlers.walk import Said, Walk
 from hookline.handlers.workers import MOST_STUCK, Workers
 from hookline.hook import HandlerAction, Hook
 from hookline.match import compile_match
-from hookline.outcome import Failure, Outcome, QuietRuns, Run, RunStatus
+from hookline.outcome import Answer, Failure, Outcome, QuietRuns, Run, RunStatus
 from hookline.registry import Entry, Stretch, make_stretch
 from hookline.runners.base import Payload, Progress
 
@@ -103,7 +104,7 @@ class HandlerRunner:
         if said.error is not None:
             return Failure(kind="crash", message=_describe(said.error))
         try:
-            return decode_result(said.returned, event.type)
+            return _keep_values(decode_result(said.returned, event.type))
         except Exception as error:  # boundary: what it returned is an object of the handler's own making
             return Failure(kind="reply", message=f"its result cannot be read: {_describe(error)}")
 
@@ -121,6 +122,13 @@ def _refuse(stretch: Stretch, first: int, event: Event) -> Progress:
             run = Run(hook=entry.hook, status="failed", outcome=Failure(kind="spawn", message=message))
             return Progress(quiet=nobody, run=run, position=position + 1)
     return Progress(quiet=nobody, run=None, position=len(stretch.entries))
+
+
+def _keep_values(outcome: Outcome) -> Outcome:
+    """The outcome with edits that stay as they are, whatever the handler does later to what it has returned."""
+    if not isinstance(outcome, Answer) or not outcome.edits:
+        return outcome
+    return replace(outcome, edits=tuple(replace(edit, value=copy_data(edit.value)) for edit in outcome.edits))
 
 
 def _describe_lateness(hook: Hook) -> str:
