@@ -12,6 +12,7 @@ import atexit
 import concurrent.futures
 import logging
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.fold import find_warnings
+from hookline.handlers.clock import running_clock
 from hookline.hook import Hook, Settings
 from hookline.outcome import Failure, Run
 from hookline.process.child import Child, Status
@@ -31,6 +33,7 @@ logger = logging.getLogger("hookline")
 
 _MOST_KEPT_RESULTS = 1000
 _MOST_KEPT_OUTPUT = 4 * 1024 * 1024
+_LAST_GRACE_S = 1.0
 _CLOSED = "the engine is closed"
 _FULL = "too many hooks are waiting (settings.max_queued_hooks)"
 
@@ -75,6 +78,7 @@ class Background:
         self._ended: OrderedDict[str, Status] = OrderedDict()
         self._endings: dict[Child, tuple[str, concurrent.futures.Future[Status]]] = {}
         self._loose: dict[concurrent.futures.Future[Any], bool] = {}
+        self._of_handlers: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
         self._closed = threading.Event()
         self._is_closing = False
         self._is_stopped = False
@@ -163,6 +167,11 @@ class Background:
         """Whether there has been anything to do yet."""
         return self._thread is not None
 
+    def check_caller(self, action: str) -> None:
+        """Raises `RuntimeError` on the thread itself, where waiting for it would never end."""
+        if threading.current_thread() is self._thread:
+            raise RuntimeError(f"{action} would wait for the thread that this handler runs on; use what can be awaited")
+
     async def wait_for(self, runs: Sequence[Run]) -> None:
         """Wait for the queued runs among these and for the ends of all their processes."""
         ids = {run.id for run in runs}
@@ -248,10 +257,17 @@ class Background:
 
     def _start_thread(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.new_event_loop()
+        loop.set_task_factory(self._make_task)
         self._thread = threading.Thread(target=loop.run_forever, name="hookline", daemon=True)
         self._thread.start()
         atexit.register(self._close_at_exit)
         return loop
+
+    def _make_task(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+        task = asyncio.Task(work, loop=loop, **options)
+        if running_clock.get() is not None:
+            self._of_handlers.add(task)
+        return task
 
     def _close_at_exit(self) -> None:
         """A host that ends without closing its engine leaves no process behind."""
@@ -331,8 +347,19 @@ class Background:
                 break
             await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
         # What is left: events fired from synchronous code, which end under their rules, and writes on other threads.
-        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+        while others := asyncio.all_tasks() - {asyncio.current_task(), *self._of_handlers}:
             await asyncio.wait(others)
+        await self._end_tasks_of_handlers()
+
+    async def _end_tasks_of_handlers(self) -> None:
+        """Cancel what handlers have started and left behind; it cannot keep the engine from closing."""
+        left = {task for task in self._of_handlers if not task.done()}
+        for task in left:
+            task.cancel()
+        if left:
+            _, pending = await asyncio.wait(left, timeout=_LAST_GRACE_S)
+            if pending:
+                logger.warning("tasks that handlers have started do not end and are left behind: %s", pending)
 
     def _cancel_loose(self, *, with_grace: bool) -> None:
         with self._lock:

@@ -18,13 +18,14 @@ from msgspec.structs import replace
 from hookline.assembly import assemble
 from hookline.background import ClosedError
 from hookline.config.layers import BrokenConfig, Layers, load_layers
+from hookline.config.modules import ModuleSet
 from hookline.config.trust import Trust
 from hookline.dispatch import dispatch
 from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.fold import Chain, find_warnings
 from hookline.handlers.discover import Provider
-from hookline.hook import HandlerAction, Hook, ModuleSpec, Settings
+from hookline.hook import HandlerAction, Hook, Settings
 from hookline.hookset import HookSet
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
@@ -132,21 +133,18 @@ class Engine:
 
         Raises `ConfigError` for a required module that cannot be loaded.
         """
-        specs = self._hooks.layers.modules.specs
-        if specs or self._handling is not None:
-            try:
-                self._load_modules(specs)
-            except ConfigError:
-                self.close(grace_s=0)
-                raise
+        try:
+            self._load_modules(self._hooks.layers.modules)
+        except ConfigError:
+            self.close(grace_s=0)
+            raise
         self._parts.deliveries.recover_soon()
 
-    def _load_modules(self, specs: tuple[ModuleSpec, ...]) -> None:
-        layers = self._hooks.layers
-        problems, closures = self.handling.load(specs)
-        self._problems = (*layers.problems, *problems)
-        if closures:
-            self._hooks.use(replace(layers, closures=(*layers.closures, *closures)))
+    def _load_modules(self, modules: ModuleSet) -> None:
+        if modules.refusals:
+            raise ConfigError(f"a module that is required cannot be loaded: {modules.refusals[0]}")
+        if modules.specs or self._handling is not None:
+            self._problems = (*self._hooks.layers.problems, *self.handling.load(modules.specs))
 
     @property
     def handling(self) -> Handling:
@@ -224,11 +222,16 @@ class Engine:
             raise
 
     def fire_sync(self, event: Event) -> Decision:
-        """The same as `fire`, for code without an event loop; an event loop it is called on stands still."""
+        """
+        The same as `fire`, for code without an event loop; an event loop it is called on stands still.
+
+        Raises `RuntimeError` in an async handler that runs on the engine's own thread, which would wait for itself.
+        """
         if event.name not in self._hooks.listened:
             return EMPTY_DECISION
         if event.type.background:
             return self._fire_unwaited(event)
+        self._background.check_caller("fire_sync")
         try:
             future = self._background.submit(self._dispatch(event))
         except ClosedError:
@@ -301,6 +304,7 @@ class Engine:
 
         The grace is the setting `shutdown_grace_seconds` unless given. May be called more than once.
         """
+        self._background.check_caller("close")
         self._parts.close(self.settings.shutdown_grace_s if grace_s is None else grace_s)
         if self._handling is not None:
             self._handling.close()
@@ -374,5 +378,6 @@ class Engine:
     def _drain_sync(
         self, session_id: str, agent_id: str | None, scopes: tuple[str, ...], grace_s: float | None
     ) -> tuple[Run, ...]:
+        self._background.check_caller("a drain")
         future = self._background.submit_drain(session_id, agent_id, scopes, grace_s)
         return () if future is None else future.result()

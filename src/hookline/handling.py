@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from hookline.config.memory import GuardMemory
+from hookline.config.memory import GuardMemory, close_module
 from hookline.config.trust import find_guards
 from hookline.errors import ConfigError
 from hookline.events import Event
@@ -16,7 +16,7 @@ from hookline.handlers.context import Surroundings, make_context
 from hookline.handlers.host import Host, UnwiredHost
 from hookline.handlers.loader import LoadedModule, LoadError, load_modules
 from hookline.handlers.modules import ErrorListener, HookError, Modules, render_message, run_command
-from hookline.handlers.registration import make_handler, name_of, place_of
+from hookline.handlers.registration import HandlerError, is_async, make_handler, name_of, place_of
 from hookline.handlers.surface import HandlerUI
 from hookline.handlers.typed import On, Remove
 from hookline.handlers.ui import UI, HeadlessUI
@@ -58,6 +58,10 @@ class Handling:
         """Add a hook behind those of its layer."""
         return self._hooks.attach(hook)
 
+    def detach(self, hook: Hook) -> None:
+        """Take a hook off again."""
+        self._hooks.detach(hook)
+
     def _on(self, event: str, handler: Any = None, **options: Any) -> Any:
         if handler is not None:
             return self._register(event, handler, options)
@@ -83,11 +87,11 @@ class Handling:
         )
         return self._hooks.attach(hook)
 
-    def load(self, specs: tuple[ModuleSpec, ...]) -> tuple[list[Problem], list[Closure]]:
+    def load(self, specs: tuple[ModuleSpec, ...]) -> list[Problem]:
         """
         Load these modules instead of those before; what has not changed is not loaded anew.
 
-        Returns what went wrong, and the gates that modules guarded that cannot be loaded any more. Raises
+        A gate that was guarded by one that cannot be loaded any more stays closed. Returns what went wrong. Raises
         `ConfigError` for one that is required, and leaves everything as it was.
         """
         kept = {module.spec: module for module in self.modules.loaded if module.is_current()}
@@ -98,35 +102,38 @@ class Handling:
                 module.unload()
             raise ConfigError(f"a module that is required cannot be loaded: {required[0].text}")
         fresh = {module.spec: module for module in loading.modules}
-        modules = [found for spec in specs if (found := kept.get(spec) or fresh.get(spec)) is not None]
-        self.modules.replace(modules, loading.errors, self)
         self._remember(loading.modules)
         closures = [closure for error in loading.errors for closure in self._close(error)]
-        return [_to_problem(error) for error in loading.errors], closures
-
-    def _memory(self) -> GuardMemory:
-        return GuardMemory(self._hooks.layers.homes["native"])
+        before = self.modules.hooks
+        gone = self.modules.replace(
+            [found for spec in specs if (found := kept.get(spec) or fresh.get(spec)) is not None], loading.errors
+        )
+        for module in loading.modules:
+            module.registration.join(self)
+        self._hooks.exchange(before, self.modules.hooks, closures)
+        for module in gone:
+            module.unload()
+        return [_to_problem(error) for error in loading.errors]
 
     def _remember(self, modules: tuple[LoadedModule, ...]) -> None:
         """Note what modules guard, since nothing but running them tells."""
+        memory = GuardMemory(self._hooks.layers.homes["native"])
         for module in modules:
-            self._memory().remember(module.spec.path, find_guards(module.registration.hooks))
+            memory.remember(module.spec.path, find_guards(module.registration.hooks))
 
     def _close(self, error: LoadError) -> list[Closure]:
-        return [
-            Closure(
-                event=guard.event,
-                hook_id=guard.hook_id,
-                reason=(
-                    f"{guard.event} was guarded by hook {guard.hook_id!r} of the module {error.path}, which cannot be "
-                    f"loaded now ({error.text}): mend it, or take it out"
-                ),
-            )
-            for guard in self._memory().recall(error.path)
-        ]
+        layers = self._hooks.layers
+        return close_module(error.path, error.text, layers.homes["native"]) if layers.closes_broken else []
 
     def on_error(self, listener: ErrorListener) -> Remove:
-        """Have a function called with a `HookError` for every hook that fails; returns what takes it off again."""
+        """
+        Have a function called with a `HookError` for every hook that fails; returns what takes it off again.
+
+        It is called on the thread that the run ended on, and must not wait. Raises `HandlerError` for one that is
+        async, which nobody would await.
+        """
+        if not callable(listener) or is_async(listener):
+            raise HandlerError(f"a listener for errors must be a plain function of one HookError, not {listener!r}")
         self._listeners.append(listener)
         return functools.partial(self._forget, listener)
 
@@ -145,15 +152,17 @@ class Handling:
 
     async def run_command(self, text: str, *, session_id: str, cwd: str) -> Any:
         """Run a command of a module, as a user typed it."""
-        return await run_command(self.modules, text, self.around, session_id=session_id, cwd=cwd)
+        workers = self.runner.workers
+        return await run_command(self.modules, text, self.around, workers, session_id=session_id, cwd=cwd)
 
     def render(self, message: Any, *, expanded: bool) -> Any:
         """What a module's renderer makes of a message, None for the default rendering."""
         return render_message(self.modules, message, expanded=expanded, theme=self.around.ui.theme)
 
     def close(self) -> None:
-        """Unload all modules."""
-        self.modules.unload()
+        """Forget the code of all modules; what they guard stays closed, since nobody can be asked any more."""
+        self.modules.forget()
+        self.runner.close()
 
 
 def describe_error(run: Run, event: Event) -> HookError:

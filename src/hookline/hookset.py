@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hookline.config.layers import Layers
 from hookline.hook import Hook, LayerName
-from hookline.registry import Registry
+from hookline.registry import Closure, Registry
 
 _RANKS: Mapping[LayerName, int] = {"project": 0, "user": 1, "code": 2}
 
@@ -23,6 +23,7 @@ class HookSet:
     def __init__(self, layers: Layers) -> None:
         self._lock = threading.RLock()
         self._attached: list[Hook] = []
+        self._closures: tuple[Closure, ...] = ()
         self.layers = layers
         self.registry = self._build()
         self.listened = self.registry.event_names
@@ -37,14 +38,27 @@ class HookSet:
         with self._lock:
             self._attached.append(hook)
             self._swap()
-        return lambda: self._detach(hook)
+        return lambda: self.detach(hook)
 
-    def _detach(self, hook: Hook) -> None:
+    def detach(self, hook: Hook) -> None:
+        """Take a hook off again; one that is not attached is let be."""
         with self._lock:
             before = len(self._attached)
             self._attached = [known for known in self._attached if known is not hook]
             if len(self._attached) != before:
                 self._swap()
+
+    def exchange(self, before: Sequence[Hook], after: Sequence[Hook], closures: Iterable[Closure]) -> None:
+        """
+        Put the hooks of modules in the place of those before, ahead of all others that are attached, in one step.
+
+        `closures` are the gates that modules guarded which are missing now, instead of those that were told before.
+        """
+        with self._lock:
+            gone = {id(hook) for hook in (*before, *after)}
+            self._attached = [*after, *(known for known in self._attached if id(known) not in gone)]
+            self._closures = tuple(closures)
+            self._swap()
 
     def free_id(self, wanted: str) -> str:
         """The id itself, or with a number behind it when a hook has it already."""
@@ -70,7 +84,7 @@ class HookSet:
     def _build(self) -> Registry:
         layers = self.layers
         hooks = _in_order([*layers.hooks, *self._attached])
-        return Registry(hooks, closures=layers.closures, settings=layers.settings)
+        return Registry(hooks, closures=(*layers.closures, *self._closures), settings=layers.settings)
 
 
 def _in_order(hooks: Iterable[Hook]) -> list[Hook]:

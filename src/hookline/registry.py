@@ -41,13 +41,15 @@ class Stretch(Struct, frozen=True, kw_only=True):
     """
     Handlers of one kind, plain or async, that stand side by side, with their functions at hand.
 
-    `is_conditional` tells that the event's name and tool alone do not say which of them are meant.
+    `is_conditional` tells that the event's name and tool alone do not say which of them are meant, `shortest_s` is
+    the shortest of their time limits.
     """
 
     entries: tuple[Entry, ...]
     functions: tuple[Callable[[Any, Any], Any], ...]
     is_async: bool
     is_conditional: bool
+    shortest_s: float
 
 
 class Link(Struct, frozen=True, kw_only=True):
@@ -127,6 +129,7 @@ def make_stretch(entries: Sequence[Entry]) -> Stretch:
         functions=tuple(handler.function for handler in handlers),
         is_async=handlers[0].is_async,
         is_conditional=any(entry.hook.match.profile is not None or entry.hook.match.profiles for entry in entries),
+        shortest_s=min(entry.hook.execution.timeout_s for entry in entries),
     )
 
 

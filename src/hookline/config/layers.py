@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from hookline.config.file import LoadedFile, load_file
 from hookline.config.locate import HookFile, default_home, find_homes, find_hook_files, hook_file_candidates
-from hookline.config.memory import GuardMemory
+from hookline.config.memory import GuardMemory, close_module
 from hookline.config.modules import ModuleSet, find_modules
 from hookline.config.project import ProjectParts, ProjectVerdict, guards_of, judge_project
 from hookline.config.snapshot import Snapshot
-from hookline.config.trust import Trust, TrustStore, check_trust
+from hookline.config.trust import Trust, TrustRecord, TrustStore, check_trust
 from hookline.dialects.base import Dialect, Reading
 from hookline.dialects.native import NATIVE
 from hookline.dialects.table import DIALECTS, get_dialect
@@ -39,7 +39,8 @@ class Layers(Struct, frozen=True, kw_only=True):
 
     `hooks` are those that may run; those that modules register are known only when these are loaded. `parts` are
     what the project's hooks are made of, whether they count or not. `snapshot` is the trusted content, to be
-    compared again before each run; None when content does not matter.
+    compared again before each run; None when content does not matter. `closes_broken` tells that what a broken file
+    or module guarded stays closed.
     """
 
     project: Path
@@ -52,6 +53,7 @@ class Layers(Struct, frozen=True, kw_only=True):
     modules: ModuleSet = ModuleSet()
     parts: ProjectParts = ProjectParts(files=())
     snapshot: Snapshot | None = None
+    closes_broken: bool = True
 
 
 def load_layers(
@@ -69,8 +71,8 @@ def load_layers(
 
     `home` is native's user folder. `dialects` names the formats to read, in the order of their layers; if it
     is None the user's own file says which. `trust` judges the project's files. A counted native file that
-    cannot be parsed closes what its last good version guarded, unless `broken_config` is `open`. `providers` find
-    modules and scripts besides those in the usual folders.
+    cannot be parsed, or a module that cannot be read, closes what its last good version guarded, unless
+    `broken_config` is `open`. `providers` find modules and scripts besides those in the usual folders.
     Raises `ConfigError` for an option that cannot be honoured.
     """
     check_trust(trust)
@@ -84,8 +86,9 @@ def load_layers(
     own = [loaded for loaded in files if loaded.file.layer == "project"]
     settings = _merge_settings([loaded.reading for loaded in files if loaded.file.layer == "user"])
     memory = GuardMemory(native_home)
-    parts = _find_parts(project, homes, files, own, settings, memory)
-    verdict = judge_project(project, enabled, parts, trust, TrustStore(native_home))
+    store = TrustStore(native_home)
+    parts = _find_parts(project, homes, files, own, settings, memory, store.get(project))
+    verdict = judge_project(project, enabled, parts, trust, store)
     files = [_count(loaded, verdict) for loaded in files]
     counted = [loaded.reading for loaded in files if loaded.is_counted]
     modules = find_modules(
@@ -104,6 +107,7 @@ def load_layers(
     problems += modules.problems
     if broken_config == "closed":
         closures += [closure for loaded in files for closure in _close_broken(loaded, memory)]
+        closures += _close_skipped(modules, native_home)
     if remember_guards:
         _remember_guards(files, memory)
     return Layers(
@@ -117,6 +121,7 @@ def load_layers(
         settings=_merge_settings(counted),
         problems=tuple(problems),
         snapshot=verdict.snapshot,
+        closes_broken=broken_config == "closed",
     )
 
 
@@ -127,13 +132,16 @@ def _find_parts(
     own: Sequence[LoadedFile],
     settings: Settings,
     memory: GuardMemory,
+    record: TrustRecord | None,
 ) -> ProjectParts:
     """What the project's hooks are made of, whether they may run or not."""
     found = find_modules(project, homes, files, settings)
     modules = [spec.path for spec in found.specs if spec.layer == "project"]
     scripts = [hook.source.place.path for hook in found.hooks if hook.source.layer == "project"]
-    guards = [guard for module in modules for guard in memory.recall(module)]
-    return ProjectParts(files=own, modules=[*modules, *scripts], guards=guards)
+    # A module that is gone guarded something too.
+    gone = [project / name for name in (() if record is None else record.digests) if name.endswith(".py")]
+    guards = dict.fromkeys(guard for path in (*modules, *gone) for guard in memory.recall(path))
+    return ProjectParts(files=own, modules=[*modules, *scripts], guards=list(guards))
 
 
 def _order_hooks(files: Sequence[LoadedFile], modules: ModuleSet) -> tuple[Hook, ...]:
@@ -172,6 +180,13 @@ def _close_broken(loaded: LoadedFile, memory: GuardMemory) -> Iterator[Closure]:
             f"(see {place}): mend the file, or pass --broken-config open for one run without its hooks"
         )
         yield Closure(event=guard.event, hook_id=guard.hook_id, reason=reason)
+
+
+def _close_skipped(modules: ModuleSet, native_home: Path) -> Iterator[Closure]:
+    """Keep closed what files guarded that were modules and are none any more, such as those that cannot be read."""
+    if modules.discovery is not None:
+        for skip in modules.discovery.skipped:
+            yield from close_module(skip.path, skip.reason, native_home)
 
 
 def _has_memory(loaded: LoadedFile) -> bool:

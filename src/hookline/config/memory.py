@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hookline.config.store import name_for, read_json, write_json
 from hookline.config.trust import GuardedEvent, read_guards, write_guards
+from hookline.registry import Closure
 
 logger = logging.getLogger("hookline")
 
@@ -49,3 +50,18 @@ class GuardMemory:
     def _file_for(self, path: Path) -> Path:
         """By where the file is listed: what stands in its place may be a link by now."""
         return self._folder / name_for(path.parent, path.name)
+
+
+def close_module(path: Path, why: str, home: Path) -> list[Closure]:
+    """The gates that a module guarded when it could still be loaded, to be kept closed."""
+    return [
+        Closure(
+            event=guard.event,
+            hook_id=guard.hook_id,
+            reason=(
+                f"{guard.event} was guarded by hook {guard.hook_id!r} of the module {path}, which cannot be loaded "
+                f"now ({why}): mend it, take it out, or pass --broken-config open for one run without it"
+            ),
+        )
+        for guard in GuardMemory(home).recall(path)
+    ]

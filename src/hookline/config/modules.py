@@ -41,12 +41,14 @@ class ModuleSet(Struct, frozen=True, kw_only=True):
     """
     The modules to load, in order, the hooks that scripts are, and what was wrong.
 
-    `discovery` is all that was found in folders, what is shadowed, disabled or skipped included.
+    `discovery` is all that was found in folders, what is shadowed, disabled or skipped included. `refusals` are
+    the problems that keep an engine from starting: required modules whose paths lead nowhere.
     """
 
     specs: tuple[ModuleSpec, ...] = ()
     hooks: tuple[Hook, ...] = ()
     problems: tuple[Problem, ...] = ()
+    refusals: tuple[Problem, ...] = ()
     discovery: Discovery | None = None
 
 
@@ -82,7 +84,9 @@ def find_modules(
     )
     problems: list[Problem] = [_describe_skip(skip) for skip in found.skipped]
     problems += [_warn(project, warning) for warning in found.warnings]
-    named = list(_resolve(files, homes, problems))
+    problems += [_describe_shadow(item) for item in found.all_items if item.is_shadowed]
+    refusals: list[Problem] = []
+    named = list(_resolve(files, homes, problems, refusals))
     modules = [item for item in found.items if item.kind == "module"]
     specs = []
     for file in load_order([module.path for module in named], modules):
@@ -105,6 +109,7 @@ def find_modules(
         specs=tuple(specs),
         hooks=tuple(_make_hook(item) for item in scripts),
         problems=tuple(problems),
+        refusals=tuple(refusals),
         discovery=found,
     )
 
@@ -116,23 +121,29 @@ def _list_providers(project: Path, homes: Mapping[str, Path], *, with_project: b
     return [provider for provider in found if with_project or provider.layer == "user"]
 
 
-def _resolve(files: Sequence[LoadedFile], homes: Mapping[str, Path], problems: list[Problem]) -> Iterator[_Named]:
+def _resolve(
+    files: Sequence[LoadedFile], homes: Mapping[str, Path], problems: list[Problem], refusals: list[Problem]
+) -> Iterator[_Named]:
     for loaded in files:
         for entry in loaded.reading.modules:
             try:
                 path = resolve_path(entry.path, loaded.file.path.parent, homes[NATIVE.name].parent)
             except UnusablePathError as error:
-                problems.append(
-                    Problem(
-                        severity="error",
-                        code="module-path",
-                        message=f"the module {entry.path!r} cannot be found: {error}",
-                        place=entry.place,
-                        cure="write the path of a Python file, relative to this file",
-                    )
-                )
+                problem = _describe_path(entry, error)
+                problems.append(problem)
+                refusals += [problem] if entry.is_required and entry.enabled else []
                 continue
             yield _Named(entry=entry, layer=loaded.file.layer, path=path)
+
+
+def _describe_path(entry: ModuleEntry, error: UnusablePathError) -> Problem:
+    return Problem(
+        severity="error",
+        code="module-path",
+        message=f"the module {entry.path!r} cannot be found: {error}",
+        place=entry.place,
+        cure="write the path of a Python file, relative to this file",
+    )
 
 
 def _find_digest(snapshot: Snapshot | None, path: Path) -> str | None:
@@ -162,6 +173,16 @@ def _describe_skip(skip: SkippedFile) -> Problem:
         code="skipped-file",
         message=f"this file is no hook: {skip.reason}",
         place=Place(path=skip.path),
+    )
+
+
+def _describe_shadow(item: HookItem) -> Problem:
+    return Problem(
+        severity="warning",
+        code="shadowed-hook",
+        message=f"this hook does not run: {item.shadowed_by} has one of the same name for the same tool",
+        place=Place(path=item.path),
+        cure="give it another name",
     )
 
 

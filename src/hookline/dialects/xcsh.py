@@ -26,6 +26,8 @@ BLOCKED = "Tool execution was blocked by a hook"
 
 # The edits whose key in a result is another word than the engine's.
 _KEYS = {"args": "input"}
+# The edits for which None is a value like any other; for the rest it is no opinion.
+_CLEARED_BY_NONE = frozenset({"details"})
 _STOP_KEYS = ("block", "cancel")
 _TEXT_KEYS = ("reason", "user_message")
 
@@ -88,10 +90,9 @@ def _read_edits(result: Mapping[str, Any], row: EventType, known: Mapping[str, s
                 yield Edit(field=name, operation="clear")
             continue
         value = result[key]
-        if value is None and "clear" in rule.operations:
-            yield Edit(field=name, operation="clear")
-        elif value is None:
-            continue
+        if value is None:
+            if name in _CLEARED_BY_NONE or rule.combination == "latest":
+                yield Edit(field=name, operation="clear")
         elif name == "content" and isinstance(value, str):
             yield Edit(field=name, operation="replace", value=[{"type": "text", "text": value}])
         elif isinstance(value, rule.kind):

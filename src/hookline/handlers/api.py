@@ -42,6 +42,9 @@ class Engine(Protocol):
     def attach(self, hook: Hook) -> Remove:
         """Add a hook behind those of its layer."""
 
+    def detach(self, hook: Hook) -> None:
+        """Take a hook off again."""
+
 
 class Registration:
     """
@@ -58,14 +61,13 @@ class Registration:
         self.hooks: list[Hook] = []
         self.commands: list[Command] = []
         self.renderers: list[tuple[str, Renderer]] = []
+        self.is_over = False
         self._counts: dict[str, int] = {}
-        self._removers: list[Remove] = []
         self._engine: Engine | None = None
-        self._is_over = False
 
     def add(self, event: str, function: Any, options: Mapping[str, Any]) -> Remove:
         """Register a handler; returns the function that takes it off again."""
-        self._check_alive()
+        self.check_alive()
         options = {"timeout_s": self.timeout_s, **options}
         hook_id = options.pop("id", None) or self._next_id(event)
         place = place_of(function)
@@ -79,11 +81,9 @@ class Registration:
             settings=self.settings,
             **options,
         )
-        if self._engine is not None:
-            remove = self._engine.attach(hook)
-            self._removers.append(remove)
-            return remove
         self.hooks.append(hook)
+        if self._engine is not None:
+            self._engine.attach(hook)
         return functools.partial(self._take_back, hook)
 
     def _next_id(self, event: str) -> str:
@@ -91,35 +91,31 @@ class Registration:
         return f"{self.path.stem}:{event}" if count == 1 else f"{self.path.stem}:{event}#{count}"
 
     def _take_back(self, hook: Hook) -> None:
-        for index, known in enumerate(self.hooks):
-            if known is hook:
-                del self.hooks[index]
-                if self._engine is not None:
-                    self._removers.pop(index)()
-                return
+        if any(known is hook for known in self.hooks):
+            self.hooks = [known for known in self.hooks if known is not hook]
+            if self._engine is not None:
+                self._engine.detach(hook)
 
     def require_engine(self, action: str) -> Engine:
         """The engine; raises `HandlerError` while the module is being loaded."""
-        self._check_alive()
+        self.check_alive()
         if self._engine is None:
             raise HandlerError(f"{action} does not work while the module is loaded; call it in a handler or a command")
         return self._engine
 
-    def _check_alive(self) -> None:
-        if self._is_over:
+    def check_alive(self) -> None:
+        """Raises `HandlerError` when the module has been unloaded."""
+        if self.is_over:
             raise HandlerError(f"the module {self.path} has been unloaded, so it can register nothing any more")
 
     def join(self, engine: Engine) -> None:
-        """Let what was registered count from now on."""
-        self._removers = [engine.attach(hook) for hook in self.hooks]
+        """Let what is registered from now on count at once; the engine has taken up what was registered before."""
         self._engine = engine
 
     def leave(self) -> None:
-        """Take off again everything that was registered, at once and later."""
-        self._is_over = True
-        for remove in self._removers:
-            remove()
-        self._removers = []
+        """Forget everything that was registered, and refuse more; the engine takes off what it had taken up."""
+        self.is_over = True
+        self._engine = None
         self.hooks, self.commands, self.renderers = [], [], []
 
 
@@ -162,6 +158,7 @@ class HookAPI:
 
     def register_command(self, name: str, handler: CommandHandler, *, description: str = "") -> Remove:
         """Offer a slash command; of several with one name the first that was loaded is used."""
+        self._registration.check_alive()
         if not isinstance(name, str) or not name or any(character.isspace() for character in name):
             raise HandlerError(f"a command's name must be a text without blanks, not {name!r}")
         if not callable(handler):
@@ -176,6 +173,7 @@ class HookAPI:
 
     def register_message_renderer(self, custom_type: str, renderer: Renderer) -> Remove:
         """Show messages of this type by a function of the module; of several for one type the first is used."""
+        self._registration.check_alive()
         if not callable(renderer):
             raise HandlerError(f"the renderer of {custom_type!r} must be a function, not {renderer!r}")
         return _add_to(self._registration.renderers, (custom_type, renderer))

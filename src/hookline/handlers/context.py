@@ -92,18 +92,16 @@ class PlainContext(_Context):
     def __init__(self, around: Surroundings, loop: asyncio.AbstractEventLoop, *, session_id: str, cwd: str) -> None:
         super().__init__(around, session_id=session_id, cwd=cwd)
         self._loop = loop
-        self._ui: BlockingUI | None = None
+        self._ui = BlockingUI(around.ui, loop)
 
     @property
     def ui(self) -> BlockingUI:
         """The user."""
-        if self._ui is None:
-            self._ui = BlockingUI(self._around.ui, self._loop)
         return self._ui
 
     def cancel_dialogs(self) -> None:
         """End the dialogs that are waited for: the event is over."""
-        self.ui.cancel()
+        self._ui.cancel()
 
 
 class CommandContext(Context):

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from hookline.events import EVENT_TYPES, Event
-from hookline.handlers.copying import copy_data, is_changed
+from hookline.handlers.copying import copy_data
 
 DIALECT = "xcsh"
 """The dialect whose names and rules the handlers of modules follow."""
@@ -38,15 +38,20 @@ def _own(read: Callable[[Event], Any]) -> Any:
 class HandlerEvent:
     """An event; `type` is its name, `fields` are the names of what it shows besides."""
 
-    __slots__ = ("_event", "copies", "type")
+    __slots__ = ("_event", "_type", "copies")
 
-    type: str
     fields: tuple[str, ...] = ()
 
     def __init__(self, event: Event, name: str) -> None:
         self._event = event
-        self.copies: dict[Any, tuple[Any, Any]] | None = None
-        self.type = name
+        self._type = name
+        # None as long as nothing that can be changed has been looked at: until then all handlers may share this.
+        self.copies: dict[Any, Any] | None = None
+
+    @property
+    def type(self) -> str:
+        """The event's name."""
+        return self._type
 
     def __init_subclass__(cls) -> None:
         cls.fields = tuple(name for name, value in vars(cls).items() if isinstance(value, property))
@@ -60,16 +65,9 @@ class HandlerEvent:
         copies = self.copies
         if copies is None:
             copies = self.copies = {}
-        found = copies.get(key)
-        if found is None:
-            original = read(self._event)
-            found = copies[key] = (copy_data(original), original)
-        return found[0]
-
-    def is_changed(self) -> bool:
-        """Whether a handler has changed what it was shown, so that the next one needs copies of its own."""
-        copies = self.copies
-        return copies is not None and any(is_changed(copied, original) for copied, original in copies.values())
+        if key not in copies:
+            copies[key] = copy_data(read(self._event))
+        return copies[key]
 
 
 class SessionStartEvent(HandlerEvent):

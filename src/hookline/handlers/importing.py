@@ -96,8 +96,8 @@ def import_file(path: Path, *, expected_sha256: str | None = None) -> ModuleType
         raise
     except BaseException as error:  # the boundary around a module: a SystemExit in it must not end the host
         forget_module(module)
-        line = _find_line(error.__traceback__, code.co_filename)
-        raise UnloadableModuleError(path, f"importing it raised {_describe(error)}", line=line) from error
+        line = find_line(error.__traceback__, code.co_filename)
+        raise UnloadableModuleError(path, f"importing it raised {describe_error(error)}", line=line) from error
     return module
 
 
@@ -151,7 +151,7 @@ def _compile(source: bytes, path: Path) -> CodeType:
         raise UnloadableModuleError(path, reason, line=error.lineno or 0) from error
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         # Zero bytes, and what is nested too deeply for Python's own parser.
-        raise UnloadableModuleError(path, f"it cannot be compiled: {_describe(error)}") from error
+        raise UnloadableModuleError(path, f"it cannot be compiled: {describe_error(error)}") from error
 
 
 def _check_text(source: bytes, path: Path) -> None:
@@ -172,7 +172,7 @@ def _make_module(path: Path) -> ModuleType:
     return module
 
 
-def _find_line(traceback: TracebackType | None, filename: str) -> int:
+def find_line(traceback: TracebackType | None, filename: str) -> int:
     """The last line of this file on the way to an error, 0 when the error came from outside of it."""
     line = 0
     while traceback is not None:
@@ -182,7 +182,8 @@ def _find_line(traceback: TracebackType | None, filename: str) -> int:
     return line
 
 
-def _describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
+    """An error's kind and text, which may be long and may itself fail."""
     kind = type(error).__name__
     try:
         text = str(error)

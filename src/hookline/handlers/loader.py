@@ -14,8 +14,17 @@ from typing import Any
 from msgspec import Struct
 
 from hookline.handlers.api import HookAPI, Registration
-from hookline.handlers.importing import UnloadableModuleError, find_factory, forget_module, import_file
+from hookline.handlers.importing import (
+    MAX_SOURCE_SIZE,
+    UnloadableModuleError,
+    describe_error,
+    find_factory,
+    find_line,
+    forget_module,
+    import_file,
+)
 from hookline.hook import ModuleSpec, Settings
+from hookline.private import read_regular
 
 LOAD_TIMEOUT_S = 30.0
 """How long a module may take to load, its `hook(api)` included."""
@@ -81,9 +90,15 @@ def _load_in_time(spec: ModuleSpec, settings: Settings) -> LoadedModule:
 
     def load() -> None:
         try:
-            outcome.append(_load(spec, registration))
+            loaded = _load(spec, registration)
         except UnloadableModuleError as error:
             outcome.append(error)
+        except BaseException as error:  # boundary: a module may raise what it likes, also while it is imported
+            outcome.append(UnloadableModuleError(spec.path, f"loading it raised {describe_error(error)}"))
+        else:
+            outcome.append(loaded)
+            if registration.is_over:
+                loaded.unload()
 
     thread = threading.Thread(target=load, name=f"hookline loads {spec.path.name}", daemon=True)
     thread.start()
@@ -99,12 +114,13 @@ def _load_in_time(spec: ModuleSpec, settings: Settings) -> LoadedModule:
 
 
 def _load(spec: ModuleSpec, registration: Registration) -> LoadedModule:
+    # Taken before it runs: a file that changes in between is loaded anew the next time.
     digest = spec.sha256 or digest_file(spec.path)
-    module = import_file(spec.path, expected_sha256=digest or None)
+    module = import_file(spec.path, expected_sha256=spec.sha256)
     try:
         factory = find_factory(module)
         _call_factory(factory, HookAPI(registration), spec.path)
-    except UnloadableModuleError:
+    except BaseException:
         forget_module(module)
         raise
     return LoadedModule(spec=spec, module=module, registration=registration, digest=digest)
@@ -113,8 +129,8 @@ def _load(spec: ModuleSpec, registration: Registration) -> LoadedModule:
 def digest_file(path: Path) -> str:
     """The digest of a file's content, empty when it cannot be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
+        return hashlib.sha256(read_regular(path, MAX_SOURCE_SIZE + 1)).hexdigest()
+    except (OSError, ValueError):
         return ""
 
 
@@ -124,8 +140,8 @@ def _call_factory(factory: Any, api: HookAPI, path: Path) -> None:
         if inspect.isawaitable(made):
             asyncio.run(_wait_for(made))
     except BaseException as error:  # boundary: whatever the factory raises, an exit too, is this module's failure
-        text = str(error) or type(error).__name__
-        raise UnloadableModuleError(path, f"its hook(api) raised {type(error).__name__}: {text}") from error
+        line = find_line(error.__traceback__, str(path))
+        raise UnloadableModuleError(path, f"its hook(api) raised {describe_error(error)}", line=line) from error
 
 
 async def _wait_for(made: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
 import logging
 from collections.abc import Callable, Iterable
@@ -12,10 +11,13 @@ from typing import Any
 from msgspec import Struct
 
 from hookline.errors import HooklineError
-from hookline.handlers.api import Command, Engine, Renderer
+from hookline.handlers.api import Command, Renderer
 from hookline.handlers.context import CommandContext, PlainCommandContext, Surroundings
+from hookline.handlers.importing import forget_module
 from hookline.handlers.loader import LoadedModule, LoadError
-from hookline.handlers.registration import is_async
+from hookline.handlers.registration import HandlerError, is_async
+from hookline.handlers.workers import Workers, call_on_thread
+from hookline.hook import Hook
 
 logger = logging.getLogger("hookline")
 
@@ -47,21 +49,20 @@ class Modules:
         self.loaded: tuple[LoadedModule, ...] = ()
         self.errors: tuple[LoadError, ...] = ()
 
-    def replace(self, loaded: Iterable[LoadedModule], errors: Iterable[LoadError], engine: Engine) -> None:
-        """Let these modules count instead of those before; those that are not among them are unloaded."""
-        before, self.loaded, self.errors = self.loaded, tuple(loaded), tuple(errors)
-        for module in before:
-            if all(module is not kept for kept in self.loaded):
-                module.unload()
-        for module in self.loaded:
-            if all(module is not known for known in before):
-                module.registration.join(engine)
+    @property
+    def hooks(self) -> list[Hook]:
+        """What all of them have registered for events, in order."""
+        return [hook for module in self.loaded for hook in module.registration.hooks]
 
-    def unload(self) -> None:
-        """Unload all of them."""
+    def replace(self, loaded: Iterable[LoadedModule], errors: Iterable[LoadError]) -> tuple[LoadedModule, ...]:
+        """Let these modules count instead of those before; returns those that count no more."""
+        before, self.loaded, self.errors = self.loaded, tuple(loaded), tuple(errors)
+        return tuple(module for module in before if all(module is not kept for kept in self.loaded))
+
+    def forget(self) -> None:
+        """Let the code of all of them go as soon as nobody holds it."""
         for module in self.loaded:
-            module.unload()
-        self.loaded = ()
+            forget_module(module.module)
 
     def get_registered_commands(self) -> list[Command]:
         """All commands, in the order in which they were registered."""
@@ -77,27 +78,31 @@ class Modules:
         return next((renderer for known, renderer in renderers if known == custom_type), None)
 
 
-async def run_command(modules: Modules, text: str, around: Surroundings, *, session_id: str, cwd: str) -> Any:
+async def run_command(
+    modules: Modules, text: str, around: Surroundings, workers: Workers, *, session_id: str, cwd: str
+) -> Any:
     """
     Run a command as a user typed it: its name up to the first whitespace, then its arguments.
 
     A slash before the name may be left out. A plain handler runs on a thread. Raises `UnknownCommandError`, and
-    whatever the command raises.
+    whatever the command raises; one that exits the interpreter raises `HandlerError`.
     """
     name, args = split_command(text)
     command = modules.get_command(name)
     if command is None:
         known = ", ".join(f"/{command.name}" for command in modules.get_registered_commands())
         raise UnknownCommandError(f"there is no command {name!r}; commands: {known or 'none'}")
-    if is_async(command.handler):
-        return await command.handler(args, CommandContext(around, session_id=session_id, cwd=cwd))
-    plain = PlainCommandContext(around, asyncio.get_running_loop(), session_id=session_id, cwd=cwd)
-    surroundings = contextvars.copy_context()
     try:
-        returned = await asyncio.to_thread(surroundings.run, command.handler, args, plain)
-    finally:
-        plain.cancel_dialogs()
-    return await returned if inspect.isawaitable(returned) else returned
+        if is_async(command.handler):
+            return await command.handler(args, CommandContext(around, session_id=session_id, cwd=cwd))
+        plain = PlainCommandContext(around, asyncio.get_running_loop(), session_id=session_id, cwd=cwd)
+        try:
+            returned = await call_on_thread(lambda: command.handler(args, plain), workers)
+        finally:
+            plain.cancel_dialogs()
+        return await returned if inspect.isawaitable(returned) else returned
+    except SystemExit as error:
+        raise HandlerError(f"the command {name!r} tried to exit the interpreter ({error})") from error
 
 
 def split_command(text: str) -> tuple[str, str]:
@@ -114,6 +119,9 @@ def render_message(modules: Modules, message: Any, *, expanded: bool, theme: Any
         return None
     try:
         return renderer(message, expanded, theme)
-    except Exception as error:  # boundary: a renderer is a hook's code, and how a message looks must not end a host
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # boundary: how a message looks must not end a host
         logger.warning("the renderer of %r failed; the message is shown as it is: %r", message.custom_type, error)
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import time
 from typing import Any
 
@@ -18,7 +19,9 @@ from hookline.events import Event
 from hookline.handlers.clock import HandlerClock, running_clock
 from hookline.handlers.context import PlainContext
 from hookline.handlers.events import view_event
+from hookline.handlers.lasting import EndingCoroutine
 from hookline.handlers.workers import Workers
+from hookline.hook import Execution
 from hookline.registry import Stretch
 
 # A look at the clock while the user is being asked, or just before a limit.
@@ -26,7 +29,7 @@ _SHORTEST_LOOK_S = 0.01
 
 
 class CancelledItselfError(Exception):
-    """A handler cancelled the task it runs in."""
+    """A handler cancelled the task it runs in, or awaited something that was cancelled."""
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -39,6 +42,14 @@ class Said(Struct, frozen=True, kw_only=True):
     is_late: bool = False
 
 
+class _Turn(Struct, frozen=True):
+    """The turn of one handler: its position, when it began, and how long the user had been waited for by then."""
+
+    position: int
+    began_at: float
+    waited_s: float
+
+
 class Walk(HandlerClock):
     """
     A walk along a stretch, from a position on.
@@ -49,16 +60,17 @@ class Walk(HandlerClock):
 
     __slots__ = (
         "_context",
+        "_coroutine",
         "_done",
         "_event",
         "_first",
         "_has_ended",
         "_is_given_up",
-        "_started_at",
+        "_is_whole",
         "_stretch",
         "_task",
+        "_turn",
         "_watch",
-        "position",
         "quiet",
         "said",
     )
@@ -66,13 +78,18 @@ class Walk(HandlerClock):
     def __init__(self, stretch: Stretch, first: int, event: Event, context: Any) -> None:
         super().__init__()
         self._stretch = stretch
-        self._first = self.position = first
+        self._first = first
         self._event = event
         self._context = context
         self._task: asyncio.Task[None] | None = None
-        self._has_ended = self._is_given_up = False
+        self._has_ended = self._is_given_up = self._is_whole = False
         self.quiet: list[tuple[int, float]] = []
         self.said: Said | None = None
+
+    @property
+    def position(self) -> int:
+        """Whose turn it is, or was last."""
+        return self._turn.position
 
     async def go(self, workers: Workers) -> bool:
         """
@@ -82,51 +99,71 @@ class Walk(HandlerClock):
         """
         loop = asyncio.get_running_loop()
         self._done = loop.create_future()
-        self._started_at = time.monotonic()
+        self._turn = _Turn(self._first, time.monotonic(), 0.0)
         if self._stretch.is_async:
-            self._task = loop.create_task(self._walk_async())
+            self._coroutine = EndingCoroutine(self._walk_async())
+            self._task = loop.create_task(self._coroutine)
         else:
             surroundings = contextvars.copy_context()
             if not workers.start(lambda: self._walk_on_thread(surroundings, loop, workers)):
                 return False
-        self._watch = loop.call_later(self._limit_s, self._look, loop, workers)
+        self._watch = loop.call_later(self._stretch.shortest_s, self._look, loop, workers)
         try:
             await self._done
         except asyncio.CancelledError:
-            self._give_up(workers)
+            self._give_up(loop, workers)
             raise
         finally:
             self._watch.cancel()
+            if self._asked or self._left:
+                self.end_dialogs(spared=self._task)
+        if self.said is None and not self._is_whole:
+            raise RuntimeError("the walk ended before all its handlers had been called")
         return True
 
     @property
     def _limit_s(self) -> float:
-        return self._stretch.entries[self.position].hook.execution.timeout_s
+        return self._execution.timeout_s
+
+    @property
+    def _execution(self) -> Execution:
+        return self._stretch.entries[self._turn.position].hook.execution
 
     def _look(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
         """Give up the handler that is running if its time is up, else look again when it may be."""
         if self._done.done():
             return
-        position, took_s = self.position, time.monotonic() - self._started_at - self.waited_s
-        left_s = self._limit_s - took_s
-        if left_s > 0 or self.is_paused:
-            self._watch = loop.call_later(max(left_s, _SHORTEST_LOOK_S), self._look, loop, workers)
+        with self._lock:
+            turn = self._turn
+            took_s = time.monotonic() - turn.began_at - (self._read_waited_s() - turn.waited_s)
+            left_s = self._limit_s - took_s
+            if self.said is not None:  # at the last moment
+                return
+            if left_s <= 0 and not self.is_paused:
+                self._is_given_up = True
+                # What the handler makes of its own list from now on is nobody's business.
+                self.quiet = list(self.quiet)
+                self.said = Said(position=turn.position, took_s=took_s, is_late=True)
+        if self.said is None:
+            # By then the turn of another handler may be up.
+            soon_s = max(min(left_s, self._stretch.shortest_s), _SHORTEST_LOOK_S)
+            self._watch = loop.call_later(soon_s, self._look, loop, workers)
             return
-        self._give_up(workers)
-        self.quiet = [(quiet, s) for quiet, s in self.quiet if quiet < position]
-        self.said = Said(position=position, took_s=took_s, is_late=True)
+        self._give_up(loop, workers)
         self._done.set_result(None)
 
-    def _give_up(self, workers: Workers) -> None:
-        self._is_given_up = True
+    def _give_up(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
         if self._task is not None:
+            self._is_given_up = self._coroutine.is_given_up = True
             self._task.cancel()
+            loop.call_later(self._execution.kill_grace_s, self._task.cancel)
             return
+        with self._lock:
+            self._is_given_up = True
+            if not self._has_ended:
+                workers.give_up(self, late_at=self._turn.began_at + self._limit_s)
         if isinstance(self._context, PlainContext):
             self._context.cancel_dialogs()
-        workers.give_up(self)
-        if self._has_ended:
-            workers.note_end(self)
 
     def _walk_on_thread(
         self, surroundings: contextvars.Context, loop: asyncio.AbstractEventLoop, workers: Workers
@@ -134,22 +171,23 @@ class Walk(HandlerClock):
         try:
             surroundings.run(self._walk_plain)
         finally:
-            self._has_ended = True
-            if self._is_given_up:
+            with self._lock:
+                self._has_ended = True
+                is_given_up = self._is_given_up
+            if is_given_up:
                 workers.note_end(self)
             else:
                 _call_soon(loop, self._settle)
 
     def _walk_plain(self) -> None:
         running_clock.set(self)
-        view, context, entries = view_event(self._event), self._context, self._stretch.entries
+        view, context, entries, quiet = view_event(self._event), self._context, self._stretch.entries, self.quiet
         now = time.monotonic()
         for position, function in enumerate(self._stretch.functions[self._first :], self._first):
-            if self._is_given_up:
-                return
             if self._stretch.is_conditional and not entries[position].match.test(self._event):
                 continue
-            self.position, self._started_at, self._waited_s = position, now, 0.0
+            if not self._take_turn(position, now):
+                return
             try:
                 returned = function(view, context)
             except BaseException as error:  # boundary: whatever a handler raises, an exit too, is its outcome
@@ -159,10 +197,11 @@ class Walk(HandlerClock):
             if returned is not None:
                 self._say(position, now, returned=returned)
                 return
-            self.quiet.append((position, then - now))
+            quiet.append((position, then - now))
             now = then
-            if view.copies is not None and view.is_changed():
+            if view.copies is not None:
                 view = view_event(self._event)
+        self._is_whole = True
 
     async def _walk_async(self) -> None:
         try:
@@ -174,41 +213,54 @@ class Walk(HandlerClock):
         task = asyncio.current_task()
         assert task is not None
         running_clock.set(self)
-        view, context, entries = view_event(self._event), self._context, self._stretch.entries
+        view, context, entries, quiet = view_event(self._event), self._context, self._stretch.entries, self.quiet
         now = time.monotonic()
         for position, function in enumerate(self._stretch.functions[self._first :], self._first):
             if self._stretch.is_conditional and not entries[position].match.test(self._event):
                 continue
-            self.position, self._started_at, self._waited_s = position, now, 0.0
+            if not self._take_turn(position, now):
+                return
             try:
                 returned = await function(view, context)
             except asyncio.CancelledError:
                 if self._is_given_up:
                     raise
-                self._say(position, now, error=CancelledItselfError("it cancelled its own task"))
+                what = "it cancelled its own task" if task.cancelling() else "what it waited for was cancelled"
+                self._say(position, now, error=CancelledItselfError(what))
                 return
-            except (KeyboardInterrupt, GeneratorExit):  # these are the host's
-                raise
             except BaseException as error:  # boundary: whatever else a handler raises, an exit too, is its outcome
                 self._say(position, now, error=error)
+                if isinstance(error, KeyboardInterrupt):  # which may be the user's
+                    raise
                 return
             then = time.monotonic()
-            if self._is_given_up:
-                return
-            if task.cancelling():
+            if task.cancelling() and not self._is_given_up:
                 self._say(position, now, error=CancelledItselfError("it cancelled its own task"))
                 return
             if returned is not None:
                 self._say(position, now, returned=returned)
                 return
-            self.quiet.append((position, then - now))
+            quiet.append((position, then - now))
             now = then
-            if view.copies is not None and view.is_changed():
+            if view.copies is not None:
                 view = view_event(self._event)
+        self._is_whole = True
 
-    def _say(self, position: int, started_at: float, **what: Any) -> None:
-        if not self._is_given_up:
-            self.said = Said(position=position, took_s=time.monotonic() - started_at, **what)
+    def _take_turn(self, position: int, now: float) -> bool:
+        """Begin the turn of a handler; False when nobody waits for the walk any more."""
+        with self._lock:
+            if self._asked:
+                self.leave_dialogs()
+            self._turn = _Turn(position, now, self._waited_s)
+            return not self._is_given_up
+
+    def _say(self, position: int, began_at: float, **what: Any) -> None:
+        with self._lock:
+            if not self._is_given_up:
+                self.said = Said(position=position, took_s=time.monotonic() - began_at, **what)
+                return
+        if inspect.iscoroutine(returned := what.get("returned")):
+            returned.close()  # it came too late to be awaited
 
     def _settle(self) -> None:
         if not self._done.done():
