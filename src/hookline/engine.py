@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
@@ -24,7 +24,7 @@ from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.fold import Chain, find_warnings
 from hookline.handlers.discover import Provider
-from hookline.hook import HandlerAction, Hook, ModuleSpec, Settings
+from hookline.hook import HandlerAction, Hook, Settings
 from hookline.hookset import HookSet
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
@@ -36,7 +36,8 @@ from hookline.waiting import is_on_asyncio, run_in_thread, wait_for
 
 if TYPE_CHECKING:
     from hookline.handlers.host import Host
-    from hookline.handlers.typed import On
+    from hookline.handlers.modules import ErrorListener, Modules
+    from hookline.handlers.typed import On, Remove
     from hookline.handlers.ui import UI
     from hookline.handling import Handling
 
@@ -132,18 +133,19 @@ class Engine:
 
         Raises `ConfigError` for a required module that cannot be loaded.
         """
-        specs = self._hooks.layers.modules.specs
-        if specs or self._handling is not None:
-            try:
-                self._load_modules(specs)
-            except ConfigError:
-                self.close(grace_s=0)
-                raise
+        self.load_modules()
         self._parts.deliveries.recover_soon()
 
-    def _load_modules(self, specs: tuple[ModuleSpec, ...]) -> None:
+    def load_modules(self) -> None:
+        """Load the modules alone, for who fires an event or two and goes; raises as `start` does."""
         layers = self._hooks.layers
-        problems, closures = self.handling.load(specs)
+        if not layers.modules.specs and self._handling is None:
+            return
+        try:
+            problems, closures = self.handling.load(layers.modules.specs)
+        except ConfigError:
+            self.close(grace_s=0)
+            raise
         self._problems = (*layers.problems, *problems)
         if closures:
             self._hooks.use(replace(layers, closures=(*layers.closures, *closures)))
@@ -175,6 +177,24 @@ class Engine:
         Raises `UnknownEventError` for the name and `HandlerError` for what cannot be a handler.
         """
         return self.handling.on
+
+    def on_error(self, listener: ErrorListener) -> Remove:
+        """Have a function called with a `HookError` for every hook that fails; returns what takes it off again."""
+        return self.handling.on_error(listener)
+
+    def connect(self, *, host: Host | None = None, ui: UI | None = None) -> None:
+        """Let handlers act on another host, or ask the user through another interface, from now on."""
+        self.handling.connect(host, ui)
+
+    @property
+    def modules(self) -> Modules:
+        """The modules that are loaded, with their commands and renderers, and those that could not be loaded."""
+        return self.handling.modules
+
+    async def run_command(self, text: str, *, session_id: str = "", cwd: str = "") -> Any:
+        """Run a module's command as a user typed it, `/name arguments`; raises what the command raises."""
+        cwd = cwd or str(self._hooks.layers.project)
+        return await self.handling.run_command(text, session_id=session_id, cwd=cwd)
 
     @property
     def hooks(self) -> tuple[Hook, ...]:

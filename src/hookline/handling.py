@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.handlers.context import Surroundings, make_context
 from hookline.handlers.host import Host, UnwiredHost
-from hookline.handlers.loader import LoadedModule, LoadError, load_modules
+from hookline.handlers.loader import LoadedModule, LoadError, Loading, load_modules
 from hookline.handlers.modules import ErrorListener, HookError, Modules, render_message, run_command
 from hookline.handlers.registration import make_handler, name_of, place_of
 from hookline.handlers.surface import HandlerUI
@@ -36,6 +37,7 @@ class Handling:
     def __init__(self, hooks: HookSet, *, host: Host | None, ui: UI | None) -> None:
         self._hooks = hooks
         self._listeners: list[ErrorListener] = []
+        self._added: list[LoadedModule] = []
         self.modules = Modules()
         self.around = Surroundings(host=host or UnwiredHost(), ui=HandlerUI(ui or HeadlessUI()))
         self.runner = HandlerRunner(lambda event, is_async: make_context(self.around, event, is_async=is_async))
@@ -92,17 +94,26 @@ class Handling:
         """
         kept = {module.spec: module for module in self.modules.loaded if module.is_current()}
         loading = load_modules([spec for spec in specs if spec not in kept], self._hooks.layers.settings)
-        required = [error for error in loading.errors if error.spec.is_required]
-        if required:
-            for module in loading.modules:
-                module.unload()
-            raise ConfigError(f"a module that is required cannot be loaded: {required[0].text}")
+        _check_required(loading)
         fresh = {module.spec: module for module in loading.modules}
         modules = [found for spec in specs if (found := kept.get(spec) or fresh.get(spec)) is not None]
-        self.modules.replace(modules, loading.errors, self)
+        self.modules.replace([*modules, *self._added], loading.errors, self)
         self._remember(loading.modules)
         closures = [closure for error in loading.errors for closure in self._close(error)]
         return [_to_problem(error) for error in loading.errors], closures
+
+    def add(self, specs: Sequence[ModuleSpec]) -> Loading:
+        """
+        Load modules besides those of the layers; they stay whatever the layers say later.
+
+        Raises `ConfigError` for one that is required, and then none of them is loaded.
+        """
+        loading = load_modules(specs, self._hooks.layers.settings)
+        _check_required(loading)
+        self._added += loading.modules
+        errors = (*self.modules.errors, *loading.errors)
+        self.modules.replace([*self.modules.loaded, *loading.modules], errors, self)
+        return loading
 
     def _memory(self) -> GuardMemory:
         return GuardMemory(self._hooks.layers.homes["native"])
@@ -154,6 +165,15 @@ class Handling:
     def close(self) -> None:
         """Unload all modules."""
         self.modules.unload()
+
+
+def _check_required(loading: Loading) -> None:
+    """Raise `ConfigError` if a module is missing that is required, and leave nothing of the others."""
+    required = [error for error in loading.errors if error.spec.is_required]
+    if required:
+        for module in loading.modules:
+            module.unload()
+        raise ConfigError(f"a module that is required cannot be loaded: {required[0].text}")
 
 
 def describe_error(run: Run, event: Event) -> HookError:

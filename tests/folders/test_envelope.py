@@ -12,7 +12,22 @@ from hypothesis import given
 
 from hookline.dialects.wire import UnencodableError
 from hookline.events import EVENT_TYPES, Event, Fields
-from hookline.fields import AfterToolCall, AfterTurn, Agent, BeforeToolCall, BeforeTurn, PreCompact, SessionRestored, SessionStart, SubAgent, SubAgentEnd, SubAgentStart, Tool, ToolResult, UserPromptSubmit
+from hookline.fields import (
+    AfterToolCall,
+    AfterTurn,
+    Agent,
+    BeforeToolCall,
+    BeforeTurn,
+    PreCompact,
+    SessionRestored,
+    SessionStart,
+    SubAgent,
+    SubAgentEnd,
+    SubAgentStart,
+    Tool,
+    ToolResult,
+    UserPromptSubmit,
+)
 from hookline.folders.envelope import (
     HostFacts,
     compose_message,
