@@ -50,7 +50,7 @@ class ModuleSet(Struct, frozen=True, kw_only=True):
     discovery: Discovery | None = None
 
 
-class _Named(Struct, frozen=True, kw_only=True):
+class NamedModule(Struct, frozen=True, kw_only=True):
     """A module that a hook file names, its path resolved."""
 
     entry: ModuleEntry
@@ -82,7 +82,7 @@ def find_modules(
     )
     problems: list[Problem] = [_describe_skip(skip) for skip in found.skipped]
     problems += [_warn(project, warning) for warning in found.warnings]
-    named = list(_resolve(files, homes, problems))
+    named = list(resolve_entries(files, homes, problems))
     modules = [item for item in found.items if item.kind == "module"]
     specs = []
     for file in load_order([module.path for module in named], modules):
@@ -116,7 +116,10 @@ def _list_providers(project: Path, homes: Mapping[str, Path], *, with_project: b
     return [provider for provider in found if with_project or provider.layer == "user"]
 
 
-def _resolve(files: Sequence[LoadedFile], homes: Mapping[str, Path], problems: list[Problem]) -> Iterator[_Named]:
+def resolve_entries(
+    files: Sequence[LoadedFile], homes: Mapping[str, Path], problems: list[Problem]
+) -> Iterator[NamedModule]:
+    """The modules that hook files name; a path that cannot name any is added to the problems."""
     for loaded in files:
         for entry in loaded.reading.modules:
             try:
@@ -132,7 +135,7 @@ def _resolve(files: Sequence[LoadedFile], homes: Mapping[str, Path], problems: l
                     )
                 )
                 continue
-            yield _Named(entry=entry, layer=loaded.file.layer, path=path)
+            yield NamedModule(entry=entry, layer=loaded.file.layer, path=path)
 
 
 def _find_digest(snapshot: Snapshot | None, path: Path) -> str | None:
