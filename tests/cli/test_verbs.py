@@ -205,7 +205,7 @@ def test_trust_of_what_is_trusted_already_asks_nothing(bench: Bench):
 def test_trust_of_a_project_without_hooks_says_so(bench: Bench):
     ended = run_hookline(bench, "trust")
     assert ended.returncode == 1
-    assert "no hooks file" in ended.stderr
+    assert "has no hooks" in ended.stderr
 
 
 def test_trust_of_a_project_whose_trusted_hooks_are_gone_names_the_way_out(bench: Bench):

@@ -32,7 +32,7 @@ def describe_action(hook: Hook) -> str:
     action = hook.action
     if isinstance(action, HandlerAction):
         place = hook.source.place
-        return f"{place.path}:{place.line}" if place.line else str(place.path)
+        return f"{place.path.name}:{place.line}" if place.line else place.path.name
     if isinstance(action, ScriptAction):
         return shlex.join([*action.interpreter, str(action.path), *action.args])
     if isinstance(action, CommandAction):
