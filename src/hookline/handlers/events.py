@@ -69,7 +69,12 @@ class HandlerEvent:
     def is_changed(self) -> bool:
         """Whether a handler has changed what it was shown, so that the next one needs copies of its own."""
         copies = self.copies
-        return copies is not None and any(is_changed(copied, original) for copied, original in copies.values())
+        if copies is None:
+            return False
+        for copied, original in copies.values():  # noqa: SIM110 - asked after every handler; a generator costs double
+            if is_changed(copied, original):
+                return True
+        return False
 
 
 class SessionStartEvent(HandlerEvent):
