@@ -64,17 +64,19 @@ def read_module(spec: ModuleSpec, settings: Settings) -> ModuleReading:
     try:
         tree = parse_file(spec.path)
     except UnloadableModuleError as error:
-        code = "module-missing" if isinstance(error.__cause__, OSError) else "module-syntax"
-        return ModuleReading(spec=spec, problems=(_describe(spec.path, code, error.reason, line=error.line),))
+        if isinstance(error.__cause__, OSError):
+            return ModuleReading(spec=spec, problems=(_problem("module-missing", spec.path, error.reason),))
+        problem = _problem("module-syntax", spec.path, error.reason, line=error.line)
+        return ModuleReading(spec=spec, problems=(problem,))
     try:
         return _Reader(spec, settings, tree).read()
     except RecursionError:
         gap = "it is nested too deeply"
-        notice = _describe(spec.path, "module-unread", f"{_NOT_READ} ({gap})", severity="notice")
+        notice = _problem("module-unread", spec.path, f"{_NOT_READ} ({gap})", severity="notice")
         return ModuleReading(spec=spec, gaps=(gap,), problems=(notice,))
 
 
-def _describe(path: Path, code: str, message: str, *, line: int = 0, severity: Severity = "error") -> Problem:
+def _problem(code: str, path: Path, message: str, *, line: int = 0, severity: Severity = "error") -> Problem:
     is_error = severity == "error"
     return Problem(
         severity=severity,
@@ -110,12 +112,12 @@ class _Reader:
             self._gaps.append((line, f"its {FACTORY_NAME} is made when it runs"))
         else:
             message = "it has no function hook; define `def hook(api): ...`"
-            self._problems.append(_describe(self._spec.path, "module-factory", message))
+            self._problems.append(_problem("module-factory", self._spec.path, message))
         gaps = tuple(f"line {line}: {text}" if line else text for line, text in sorted(set(self._gaps)))
         if gaps:
             line = min(line for line, _ in self._gaps)
             message = f"{_NOT_READ} ({'; '.join(gaps)})"
-            self._problems.append(_describe(self._spec.path, "module-unread", message, line=line, severity="notice"))
+            self._problems.append(_problem("module-unread", self._spec.path, message, line=line, severity="notice"))
         return ModuleReading(
             spec=self._spec,
             hooks=tuple(self._hooks),
@@ -252,7 +254,7 @@ class _Reader:
         try:
             self._registration.add(event, stand_in, options)
         except (UnknownEventError, HandlerError, TypeError) as error:
-            self._problems.append(_describe(self._spec.path, "module-handler", str(error), line=call.lineno))
+            self._problems.append(_problem("module-handler", self._spec.path, str(error), line=call.lineno))
             return
         hook = self._registration.hooks[-1]
         line = call.lineno if function is None else _first_line(function)
