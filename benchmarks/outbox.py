@@ -123,7 +123,7 @@ async def _recover(project: Path, home: Path, store: FileOutbox) -> tuple[float,
     longest, start = 0.0, time.perf_counter()
     first = None
     engine = Engine(layers)
-    engine.recover()
+    engine.start()
     beat = start
     while first is None or beat - start < first + 1.0:
         await asyncio.sleep(0.005)

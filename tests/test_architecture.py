@@ -64,6 +64,7 @@ LEVELS = {
     "adapters": HOSTS,
     "cli": HOSTS,
     "demo": HOSTS,
+    "modules": HOSTS,  # one place to import from, for authors of modules and of hosts
     "terminal": HOSTS,
     "recording": HOSTS,
     "testing": HOSTS,

@@ -27,7 +27,7 @@ import msgspec
 import pytest
 
 import hookline
-from hookline import lifecycle, testing
+from hookline import lifecycle, modules, testing
 from hookline.cli.main import VERBS, cli
 from hookline.config.layers import load_file
 from hookline.config.locate import HookFile
@@ -275,9 +275,11 @@ def test_readme_shows_its_example_and_commands_early() -> None:
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    generator = runpy.run_path(str(ROOT / "tools" / "generate_docs.py"))
-    for path, render in generator["PAGES"].items():
-        assert path.read_text(encoding="utf-8") == render(), "run python tools/generate_docs.py"
+    generators = sorted((ROOT / "tools").glob("generate_*.py"))
+    assert generators
+    for generator in generators:
+        for path, render in runpy.run_path(str(generator))["PAGES"].items():
+            assert path.read_text(encoding="utf-8") == render(), f"run python {generator.relative_to(ROOT)}"
 
 
 def test_every_event_has_a_section() -> None:
@@ -316,6 +318,7 @@ SPECS = [
     spec.NativeRunSpec,
     spec.NativeExecutionSpec,
     spec.NativeSettingsSpec,
+    spec.ModuleSpec,
 ]
 
 
@@ -349,6 +352,22 @@ def test_every_public_name_is_explained() -> None:
     page = read_page("reference/python.md")
     names = {*hookline.__all__, *lifecycle.__all__, *find_names(testing), "hookline_project"}
     assert [name for name in sorted(names) if f"`{name}" not in page] == []
+
+
+def test_every_name_for_authors_of_modules_is_explained() -> None:
+    page = read_page("reference/module-api.md")
+    assert [name for name in modules.__all__ if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("name", ["block_rm_rf", "redact_secrets", "filter_context", "handoff"])
+def test_the_modules_of_the_docs_are_the_examples(name: str) -> None:
+    shown = [
+        block.text
+        for page in ("how-to/write-a-module.md", "how-to/ask-the-user.md", "how-to/wire-a-host.md")
+        for block in read_blocks(DOCS / page)
+        if block.title.endswith(f"/{name}.py")
+    ]
+    assert shown == [(ROOT / "examples" / "modules" / f"{name}.py").read_text(encoding="utf-8")]
 
 
 def find_names(module: ModuleType) -> Iterator[str]:

@@ -11,14 +11,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
 from hookline.assembly import assemble
 from hookline.background import ClosedError
 from hookline.config.layers import BrokenConfig, Layers, load_layers
-from hookline.config.modules import ModuleSet
 from hookline.config.trust import Trust
 from hookline.dispatch import dispatch
 from hookline.errors import ConfigError
@@ -37,7 +36,8 @@ from hookline.waiting import is_on_asyncio, run_in_thread, wait_for
 
 if TYPE_CHECKING:
     from hookline.handlers.host import Host
-    from hookline.handlers.typed import On
+    from hookline.handlers.modules import ErrorListener, Modules
+    from hookline.handlers.typed import On, Remove
     from hookline.handlers.ui import UI
     from hookline.handling import Handling
 
@@ -133,18 +133,19 @@ class Engine:
 
         Raises `ConfigError` for a required module that cannot be loaded.
         """
+        self.load_modules()
+        self._parts.deliveries.recover_soon()
+
+    def load_modules(self) -> None:
+        """Load the modules alone, for who fires an event or two and goes; raises as `start` does."""
+        modules = self._hooks.layers.modules
+        if not modules.specs and not modules.refusals and self._handling is None:
+            return
         try:
-            self._load_modules(self._hooks.layers.modules)
+            self._problems = (*self._hooks.layers.problems, *self.handling.load(modules.specs, modules.refusals))
         except ConfigError:
             self.close(grace_s=0)
             raise
-        self._parts.deliveries.recover_soon()
-
-    def _load_modules(self, modules: ModuleSet) -> None:
-        if modules.refusals:
-            raise ConfigError(f"a module that is required cannot be loaded: {modules.refusals[0]}")
-        if modules.specs or self._handling is not None:
-            self._problems = (*self._hooks.layers.problems, *self.handling.load(modules.specs))
 
     @property
     def handling(self) -> Handling:
@@ -173,6 +174,24 @@ class Engine:
         Raises `UnknownEventError` for the name and `HandlerError` for what cannot be a handler.
         """
         return self.handling.on
+
+    def on_error(self, listener: ErrorListener) -> Remove:
+        """Have a function called with a `HookError` for every hook that fails; returns what takes it off again."""
+        return self.handling.on_error(listener)
+
+    def connect(self, *, host: Host | None = None, ui: UI | None = None) -> None:
+        """Let handlers act on another host, or ask the user through another interface, from now on."""
+        self.handling.connect(host, ui)
+
+    @property
+    def modules(self) -> Modules:
+        """The modules that are loaded, with their commands and renderers, and those that could not be loaded."""
+        return self.handling.modules
+
+    async def run_command(self, text: str, *, session_id: str = "", cwd: str = "") -> Any:
+        """Run a module's command as a user typed it, `/name arguments`; raises what the command raises."""
+        cwd = cwd or str(self._hooks.layers.project)
+        return await self.handling.run_command(text, session_id=session_id, cwd=cwd)
 
     @property
     def hooks(self) -> tuple[Hook, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.handlers.context import Surroundings, make_context
 from hookline.handlers.host import Host, UnwiredHost
-from hookline.handlers.loader import LoadedModule, LoadError, load_modules
+from hookline.handlers.loader import LoadedModule, LoadError, Loading, load_modules
 from hookline.handlers.modules import ErrorListener, HookError, Modules, render_message, run_command
 from hookline.handlers.registration import HandlerError, is_async, make_handler, name_of, place_of
 from hookline.handlers.surface import HandlerUI
@@ -36,6 +37,7 @@ class Handling:
     def __init__(self, hooks: HookSet, *, host: Host | None, ui: UI | None) -> None:
         self._hooks = hooks
         self._listeners: list[ErrorListener] = []
+        self._added: list[LoadedModule] = []
         self.modules = Modules()
         self.around = Surroundings(host=host or UnwiredHost(), ui=HandlerUI(ui or HeadlessUI()))
         self.runner = HandlerRunner(lambda event, is_async: make_context(self.around, event, is_async=is_async))
@@ -87,33 +89,50 @@ class Handling:
         )
         return self._hooks.attach(hook)
 
-    def load(self, specs: tuple[ModuleSpec, ...]) -> list[Problem]:
+    def load(self, specs: Sequence[ModuleSpec], refusals: Sequence[Problem] = ()) -> list[Problem]:
         """
         Load these modules instead of those before; what has not changed is not loaded anew.
 
         A gate that was guarded by one that cannot be loaded any more stays closed. Returns what went wrong. Raises
-        `ConfigError` for one that is required, and leaves everything as it was.
+        `ConfigError` for one that is required, `refusals` included, and leaves everything as it was.
         """
+        if refusals:
+            raise ConfigError(f"a module that is required cannot be loaded: {refusals[0]}")
         kept = {module.spec: module for module in self.modules.loaded if module.is_current()}
         loading = load_modules([spec for spec in specs if spec not in kept], self._hooks.layers.settings)
-        required = [error for error in loading.errors if error.spec.is_required]
-        if required:
-            for module in loading.modules:
-                module.unload()
-            raise ConfigError(f"a module that is required cannot be loaded: {required[0].text}")
+        _check_required(loading)
         fresh = {module.spec: module for module in loading.modules}
         self._remember(loading.modules)
         closures = [closure for error in loading.errors for closure in self._close(error)]
+        counted = [found for spec in specs if (found := kept.get(spec) or fresh.get(spec)) is not None]
+        self._hooks.close_for_modules(closures)
+        self._exchange([*counted, *self._added], loading.errors, loading.modules)
+        return [_to_problem(error) for error in loading.errors]
+
+    def add(self, specs: Sequence[ModuleSpec]) -> Loading:
+        """
+        Load modules besides those of the layers; they stay whatever the layers say later.
+
+        Raises `ConfigError` for one that is required, and then none of them is loaded.
+        """
+        loading = load_modules(specs, self._hooks.layers.settings)
+        _check_required(loading)
+        self._added += loading.modules
+        errors = (*self.modules.errors, *loading.errors)
+        self._exchange([*self.modules.loaded, *loading.modules], errors, loading.modules)
+        return loading
+
+    def _exchange(
+        self, modules: Sequence[LoadedModule], errors: Sequence[LoadError], fresh: Sequence[LoadedModule]
+    ) -> None:
+        """Let these modules count instead of those before, in one step for whoever fires an event meanwhile."""
         before = self.modules.hooks
-        gone = self.modules.replace(
-            [found for spec in specs if (found := kept.get(spec) or fresh.get(spec)) is not None], loading.errors
-        )
-        for module in loading.modules:
+        gone = self.modules.replace(modules, errors)
+        for module in fresh:
             module.registration.join(self)
-        self._hooks.exchange(before, self.modules.hooks, closures)
+        self._hooks.exchange(before, self.modules.hooks)
         for module in gone:
             module.unload()
-        return [_to_problem(error) for error in loading.errors]
 
     def _remember(self, modules: tuple[LoadedModule, ...]) -> None:
         """Note what modules guard, since nothing but running them tells."""
@@ -163,6 +182,15 @@ class Handling:
         """Forget the code of all modules; what they guard stays closed, since nobody can be asked any more."""
         self.modules.forget()
         self.runner.close()
+
+
+def _check_required(loading: Loading) -> None:
+    """Raise `ConfigError` if a module is missing that is required, and leave nothing of the others."""
+    required = [error for error in loading.errors if error.spec.is_required]
+    if required:
+        for module in loading.modules:
+            module.unload()
+        raise ConfigError(f"a module that is required cannot be loaded: {required[0].text}")
 
 
 def describe_error(run: Run, event: Event) -> HookError:

@@ -48,15 +48,16 @@ class HookSet:
             if len(self._attached) != before:
                 self._swap()
 
-    def exchange(self, before: Sequence[Hook], after: Sequence[Hook], closures: Iterable[Closure]) -> None:
-        """
-        Put the hooks of modules in the place of those before, ahead of all others that are attached, in one step.
-
-        `closures` are the gates that modules guarded which are missing now, instead of those that were told before.
-        """
+    def exchange(self, before: Sequence[Hook], after: Sequence[Hook]) -> None:
+        """Put the hooks of modules in the place of those before, ahead of all others that are attached, in one step."""
         with self._lock:
             gone = {id(hook) for hook in (*before, *after)}
             self._attached = [*after, *(known for known in self._attached if id(known) not in gone)]
+            self._swap()
+
+    def close_for_modules(self, closures: Iterable[Closure]) -> None:
+        """Close the gates that modules guarded which are missing now, instead of those that were told before."""
+        with self._lock:
             self._closures = tuple(closures)
             self._swap()
 

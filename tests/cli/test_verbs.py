@@ -109,6 +109,29 @@ def shown_by_trust(bench: Bench, *entries: dict[str, Any]) -> str:
     return talk_to_hookline(bench, "trust", answer="n").shown
 
 
+def test_trust_shows_what_modules_register_and_runs_none(bench: Bench):
+    bench.write("modules: [guards.py, broken.py]")
+    bench.write_script("broken.py", "def hook(api)")
+    bench.write_script(
+        "guards.py",
+        """
+        open("ran", "w").close()
+        def hook(api):
+            api.on("tool_call", print)
+            api.register_command("go", print)
+            for event in EVENTS:
+                api.on(event, print)
+        """,
+    )
+    shown = talk_to_hookline(bench, "trust", answer="n").shown
+    assert "guards.py runs in the agent's own process" in shown
+    assert "guards:tool_call at before_tool_call" in shown
+    assert "command /go" in shown
+    assert "registers more than can be read without running it" in shown
+    assert "broken.py:1:1: the module cannot be loaded: SyntaxError" in shown
+    assert not (bench.project / "ran").exists()
+
+
 def test_trust_shows_each_hook_with_its_event(bench: Bench):
     shown = shown_by_trust(bench, shell_hook("one", "true"), shell_hook("two", "true", event="after_turn"))
     assert "one" in shown

@@ -18,10 +18,12 @@ from hookline.config.lint import lint_file
 from hookline.config.locate import HookFile
 from hookline.demo.agent import HOOKS_FOLDER, ScriptedAgent, furnish
 from hookline.dialects.native import NATIVE
-from support import find_run, make_event
+from hookline.testing import Asked, RecordingUI
+from support import Bench, find_run, make_event
+from terminal import run_hookline, talk_to_hookline
 
 ROOT = Path(__file__).parents[2]
-HOOK_IDS = ["no-rm-rf", "to-trash", "lint", "house-rules", "notify"]
+HOOK_IDS = ["no-rm-rf", "to-trash", "lint", "house-rules", "notify", "ask-to-publish"]
 
 
 @pytest.fixture
@@ -209,6 +211,49 @@ async def test_notify_does_not_make_the_agent_wait(engine: Engine, folder: Path)
     assert await asyncio.to_thread((folder / "notifications.log").read_text) == "a turn of session s1 has ended\n"
 
 
+# ask-to-publish
+
+
+PUBLISH = make_event(tool="publish", kind="", args={"path": "greet.py"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict", "reason"), [(True, "allow", None), (False, "block", "the user does not want it published")]
+)
+async def test_ask_to_publish_lets_the_user_decide(engine: Engine, answer: bool, verdict: str, reason: str | None):
+    statuses: list[dict[str, str]] = []
+
+    def look(_: Asked) -> bool:
+        statuses.append(dict(ui.statuses))
+        return answer
+
+    ui = RecordingUI(confirm=[look])
+    engine.connect(ui=ui)
+    decision = await engine.fire(PUBLISH)
+    assert (decision.verdict, decision.reason) == (verdict, reason)
+    assert (statuses, ui.statuses) == ([{"publish": "the agent waits to publish greet.py"}], {})
+
+
+async def test_ask_to_publish_without_a_user_blocks(engine: Engine):
+    decision = await engine.fire(PUBLISH)
+    assert (decision.verdict, decision.reason) == ("block", "nobody is there to agree that it is published")
+
+
+@pytest.mark.parametrize(("answer", "told"), [("y", "published as published/greet.py"), ("n", "denied: the user")])
+def test_the_demo_in_a_terminal_asks_the_person(bench: Bench, answer: str, told: str):
+    talk = talk_to_hookline(bench, "demo", answer=answer)
+    assert talk.status == 0
+    assert "The agent wants to publish greet.py." in talk.shown
+    assert told in talk.shown
+
+
+def test_the_demo_without_a_terminal_says_that_nobody_is_asked(bench: Bench):
+    ended = run_hookline(bench, "demo")
+    assert ended.returncode == 0
+    assert "Nobody can be asked here, so the answer is no" in ended.stdout
+    assert "denied: nobody is there to agree that it is published" in ended.stdout
+
+
 # All of them together
 
 
@@ -223,7 +268,7 @@ async def test_the_scripted_agent_is_stopped_redirected_and_annotated(engine: En
     )
     await agent.run()
     calls = [decision for name, decision in decisions if name == "before_tool_call"]
-    assert [decision.verdict for decision in calls] == ["block", "allow", "allow", "allow", "allow"]
+    assert [decision.verdict for decision in calls] == ["block", "allow", "allow", "allow", "allow", "block"]
     assert (folder / ".trash" / "old-notes.txt").exists()
     assert (folder / "greet.py").exists()
     assert any("says: " in line for line in told)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
 import click
+from msgspec.structs import replace
 
-from hookline.cli.options import home_option, json_option, load, project_option
+from hookline.cli.options import home_option, json_option, load, project_option, resolve_home
 from hookline.cli.screen import paint, problem_to_json, say, say_json, show_problem
 from hookline.config.file import LoadedFile, load_file
 from hookline.config.layers import Layers, find_foreign_files
 from hookline.config.lint import lint_file
 from hookline.config.locate import HookFile, default_home
+from hookline.config.modules import NamedModule, resolve_entries
 from hookline.dialects.table import DIALECTS
+from hookline.handlers.reading import read_module
+from hookline.hook import ModuleSpec, Settings
 from hookline.problem import Place, Problem
 
 _TRUST_CODES = frozenset({"untrusted", "untrustable", "trust-changed"})
@@ -28,34 +32,50 @@ _TRUST_CODES = frozenset({"untrusted", "untrustable", "trust-changed"})
 @json_option
 def command(files: tuple[Path, ...], project: Path, home: Path | None, as_json: bool) -> int:
     """
-    Report every problem of the hooks files of all layers, or of FILES.
+    Report every problem of the hooks files and modules of all layers, or of FILES.
 
     Reads files and runs nothing, so it needs no trust. Exits with 1 when there is an error: a hook that cannot
     work as it is written.
     """
+    problems: list[Problem] = []
     if files:
         loaded = [load_file(_to_hook_file(path, home)) for path in files]
-        problems = [problem for file in loaded for problem in (*file.reading.problems, *lint_file(file))]
+        homes: Mapping[str, Path] = {"native": resolve_home(home)}
+        named = list(resolve_entries(loaded, homes, problems, []))
+        specs = [ModuleSpec(path=module.path, layer=module.layer) for module in named if module.entry.enabled]
+        scripts, settings = 0, Settings()
+        problems += [problem for file in loaded for problem in file.reading.problems]
     else:
         layers = load(project, home, trust="all")
         loaded = list(layers.files)
-        linted = [problem for file in loaded for problem in lint_file(file)]
-        problems = [*layers.problems, *linted, *_find_disabled_dialects(project, layers)]
+        named = list(resolve_entries(loaded, layers.homes, [], []))
+        specs, scripts, settings = list(layers.modules.specs), len(layers.modules.hooks), layers.settings
+        problems += [*layers.problems, *_find_disabled_dialects(project, layers)]
         problems += [problem for problem in load(project, home).problems if problem.code in _TRUST_CODES]
+    readings = [read_module(spec, settings) for spec in specs]
+    problems += [problem for file in loaded for problem in lint_file(file)]
+    problems += _point_at_entries(named, [problem for reading in readings for problem in reading.problems])
+    hooks = [hook for file in loaded for hook in file.reading.hooks]
+    hooks += [hook for reading in readings for hook in reading.hooks]
     problems.sort(key=lambda problem: (str(problem.place.path), problem.place.line, problem.place.column))
     counts: Counter[str] = Counter(problem.severity for problem in problems)
     if as_json:
         say_json(
             {
                 "files": [str(file.file.path) for file in loaded],
-                "hooks": sum(len(file.reading.hooks) for file in loaded),
+                "modules": [str(spec.path) for spec in specs],
+                "hooks": len(hooks) + scripts,
                 "errors": counts["error"],
                 "warnings": counts["warning"],
                 "problems": [problem_to_json(problem) for problem in problems],
             }
         )
     else:
-        _show(loaded, problems, counts)
+        _show_problems(problems)
+        if loaded or specs or scripts:
+            _show_summary(loaded, len(specs), len(hooks) + scripts, sum(not hook.enabled for hook in hooks), counts)
+        else:
+            say("no hooks file was found; hookline init writes one")
     return 1 if counts["error"] else 0
 
 
@@ -80,7 +100,19 @@ def _find_disabled_dialects(project: Path, layers: Layers) -> Iterable[Problem]:
         )
 
 
-def _show(loaded: list[LoadedFile], problems: list[Problem], counts: Counter[str]) -> None:
+def _point_at_entries(named: Iterable[NamedModule], problems: Iterable[Problem]) -> Iterable[Problem]:
+    """The problems; that a module is not there is one of the entry that names it."""
+    entries = {module.path: module.entry for module in named}
+    for problem in problems:
+        entry = entries.get(problem.place.path) if problem.code == "module-missing" else None
+        if entry is None:
+            yield problem
+        else:
+            cure = "relative paths start at the folder of this file"
+            yield replace(problem, place=entry.place, message=f"{problem.message}: {problem.place.path}", cure=cure)
+
+
+def _show_problems(problems: list[Problem]) -> None:
     texts: dict[Path, list[str]] = {}
     for problem in problems:
         path = problem.place.path
@@ -88,12 +120,11 @@ def _show(loaded: list[LoadedFile], problems: list[Problem], counts: Counter[str
             texts[path] = _read_lines(path)
         for line in show_problem(problem, texts[path]):
             say(line)
-    if not loaded:
-        say("no hooks file was found; hookline init writes one")
-        return
-    hooks = [hook for file in loaded for hook in file.reading.hooks]
-    off = sum(not hook.enabled for hook in hooks)
-    summary = f"{_count(len(loaded), 'file')}, {_count(len(hooks), 'hook')} read"
+
+
+def _show_summary(loaded: list[LoadedFile], modules: int, hooks: int, off: int, counts: Counter[str]) -> None:
+    parts = [_count(len(loaded), "file"), *([_count(modules, "module")] if modules else []), _count(hooks, "hook")]
+    summary = f"{', '.join(parts)} read"
     summary += f" ({off} switched off): " if off else ": "
     summary += f"{_count(counts['error'], 'error')}, {_count(counts['warning'], 'warning')}"
     say(paint(summary, "red" if counts["error"] else "yellow" if counts["warning"] else "green"))

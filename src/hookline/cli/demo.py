@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from hookline.cli.options import silence_log
+from hookline.cli.person import find_ui
 from hookline.cli.screen import paint, say
 from hookline.cli.timeline import show_decision
 from hookline.demo.agent import HOOKS_FOLDER, ScriptedAgent, furnish
@@ -25,7 +26,7 @@ def command(keep: bool) -> None:
     Watch a small scripted agent with hooks.
 
     The agent has real tools (a shell, reading, editing) and works in a scratch folder. Its model is a script, so
-    no key and no network is needed.
+    no key and no network is needed. In a terminal, with the extra ui, one of its hooks asks you a question.
     """
     silence_log()
     scratch = Path(tempfile.mkdtemp(prefix="hookline-demo-"))
@@ -44,7 +45,11 @@ async def _show(folder: Path, home: Path) -> None:
     say(f"A scripted agent works in {folder}, with the hooks of")
     say(f"{HOOKS_FOLDER / 'hooks.yaml'}")
     say("Each event is followed by the hooks that ran for it, and by what they decided together.")
-    async with Engine.open(folder, home=home, trust="all") as engine:
+    ui = find_ui()
+    if ui is None:
+        say("One hook asks a question. Nobody can be asked here, so the answer is no:")
+        say("run this in a terminal, with the extra installed: pip install 'hookline[ui]'")
+    async with Engine.open(folder, home=home, trust="all", ui=ui) as engine:
         agent = ScriptedAgent(engine=engine, folder=folder, report=_report, narrate=_narrate)
         await agent.run()
     say()

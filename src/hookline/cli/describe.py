@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from hookline.hook import CommandAction, Hook, Match, ScriptAction, ShellAction
+from hookline.hook import CommandAction, HandlerAction, Hook, Match, ScriptAction, ShellAction
 
 
 def describe_layer(hook: Hook) -> str:
     """The hook's layer, with its dialect unless that is native."""
     source = hook.source
-    return source.layer if source.dialect == "native" else f"{source.layer}/{source.dialect}"
+    is_own = source.dialect == "native" or isinstance(hook.action, HandlerAction)
+    return source.layer if is_own else f"{source.layer}/{source.dialect}"
 
 
 def describe_match(match: Match) -> str:
@@ -27,8 +28,11 @@ def describe_match(match: Match) -> str:
 
 
 def describe_action(hook: Hook) -> str:
-    """What the hook runs, as a shell would be told."""
+    """What the hook runs, as a shell would be told; of a handler where it is written."""
     action = hook.action
+    if isinstance(action, HandlerAction):
+        place = hook.source.place
+        return f"{place.path.name}:{place.line}" if place.line else place.path.name
     if isinstance(action, ScriptAction):
         return shlex.join([*action.interpreter, str(action.path), *action.args])
     if isinstance(action, CommandAction):

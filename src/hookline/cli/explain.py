@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from hookline.cli.describe import describe_layer
 from hookline.cli.event_options import build_event, event_options
+from hookline.cli.listing import ListedHook, Listing, find_unread, make_listing
 from hookline.cli.options import home_option, json_option, load, project_option
 from hookline.cli.screen import align, paint, reveal, say, say_json, shorten
 from hookline.cli.timeline import describe_event
-from hookline.config.layers import Layers
 from hookline.events import Event
 from hookline.hook import Hook
 from hookline.match import UnreadableValueError, compile_match, find_mismatch
@@ -44,8 +44,9 @@ def command(event: str, project: Path, home: Path | None, as_json: bool, **optio
     layers = load(project, home)
     closures = [closure for closure in layers.closures if closure.event == event]
     stopped = find_stop_reason(read_depth(), layers.settings) or (closures and "the event is closed") or None
-    explanations = asyncio.run(_explain(layers, parsed, stopped))
-    warnings += [str(problem) for problem in layers.problems]
+    listing = make_listing(layers, project, home)
+    explanations = asyncio.run(_explain(listing, parsed, stopped))
+    warnings += [str(problem) for problem in (*layers.problems, *listing.problems)]
     if as_json:
         say_json(
             {
@@ -61,6 +62,10 @@ def command(event: str, project: Path, home: Path | None, as_json: bool, **optio
                     }
                     for found in explanations
                 ],
+                "unread_modules": [
+                    {"module": str(module.reading.spec.path), "gaps": list(module.reading.gaps)}
+                    for module in find_unread(listing)
+                ],
                 "warnings": warnings,
             }
         )
@@ -72,23 +77,28 @@ def command(event: str, project: Path, home: Path | None, as_json: bool, **optio
         say(f"hookline: {warning}", to_stderr=True)
 
 
-async def _explain(layers: Layers, event: Event, stopped: str | None) -> list[_Explanation]:
+async def _explain(listing: Listing, event: Event, stopped: str | None) -> list[_Explanation]:
     matcher = Matcher()
     try:
         return [
             _Explanation(hook=hook, why_not=await _find_why_not(hook, why_not or stopped, event, matcher))
-            for hook, why_not in _hooks_of(layers, event.name)
+            for hook, why_not in _hooks_of(listing, event.name)
         ]
     finally:
         matcher.close()
 
 
-def _hooks_of(layers: Layers, event_name: str) -> Iterable[tuple[Hook, str]]:
-    for loaded in layers.files:
-        for hook in loaded.reading.hooks:
-            if hook.event == event_name:
-                off = "" if hook.enabled else "it is disabled"
-                yield hook, f"its project's hooks are not loaded: {loaded.why_not}" if loaded.why_not else off
+def _hooks_of(listing: Listing, event_name: str) -> Iterable[tuple[Hook, str]]:
+    for found in listing.hooks:
+        if found.hook.event == event_name:
+            yield found.hook, _describe_obstacle(found)
+
+
+def _describe_obstacle(found: ListedHook) -> str:
+    if found.is_broken:
+        return found.why_not
+    off = "" if found.hook.enabled else "it is disabled"
+    return f"its project's hooks are not loaded: {found.why_not}" if found.why_not else off
 
 
 async def _find_why_not(hook: Hook, why_not: str | None, event: Event, matcher: Matcher) -> str | None:

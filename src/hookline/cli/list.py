@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from hookline.cli.describe import describe_action, describe_layer, describe_match, hook_to_json
+from hookline.cli.listing import ListedHook, Listing, describe_left_out, listing_to_json, make_listing
 from hookline.cli.options import home_option, json_option, load, project_option
 from hookline.cli.screen import align, paint, problem_to_json, say, say_json, shorten, show_problem
 from hookline.config.layers import Layers, find_foreign_files
-from hookline.hook import Hook
 
 
 @click.command("list")
@@ -22,50 +22,60 @@ def command(project: Path, home: Path | None, as_json: bool) -> None:
     Show all hooks of the project and of yours, in the order in which they run, and what was left out.
 
     Runs nothing, so it shows a project's hooks whether you trust them or not; those that would not run say so.
+    What a module registers is read from its source; where that does not tell everything, it says so.
     """
     layers = load(project, home)
     foreign = find_foreign_files(layers.project, layers)
-    hooks = [(hook, loaded.is_counted, loaded.why_not) for loaded in layers.files for hook in loaded.reading.hooks]
+    listing = make_listing(layers, project, home)
     if as_json:
         say_json(
             {
-                "hooks": [{**hook_to_json(hook), "loaded": is_loaded} for hook, is_loaded, _ in hooks],
+                "hooks": [{**hook_to_json(found.hook), "loaded": not found.why_not} for found in listing.hooks],
+                **listing_to_json(listing),
                 "closed_events": [
                     {"event": closure.event, "hook": closure.hook_id, "reason": closure.reason}
                     for closure in layers.closures
                 ],
-                "problems": [problem_to_json(problem) for problem in layers.problems],
+                "problems": [problem_to_json(problem) for problem in (*layers.problems, *listing.problems)],
                 "disabled_dialects": [{"dialect": file.dialect.name, "file": str(file.path)} for file in foreign],
             }
         )
         return
-    _show(layers, hooks)
+    _show(layers, listing)
     for file in foreign:
         say(f"not read: {file.path} (enable the dialect {file.dialect.name}: see hookline check)", to_stderr=True)
 
 
-def _show(layers: Layers, hooks: list[tuple[Hook, bool, str]]) -> None:
+def _show(layers: Layers, listing: Listing) -> None:
     titles = ("HOOK", "EVENT", "MODE", "ON ERROR", "LAYER", "STATE", "MATCH", "RUNS")
     rows = [
         (
-            paint(hook.id, "cyan"),
-            hook.event,
-            hook.execution.mode,
-            hook.execution.on_error,
-            describe_layer(hook),
-            paint(why_not, "yellow") if not is_loaded else "on" if hook.enabled else paint("off", dim=True),
-            shorten(describe_match(hook.match), 60),
-            shorten(describe_action(hook), 60),
+            paint(found.hook.id, "cyan"),
+            found.hook.event,
+            found.hook.execution.mode,
+            found.hook.execution.on_error,
+            describe_layer(found.hook),
+            _describe_state(found),
+            shorten(describe_match(found.hook.match), 60),
+            shorten(describe_action(found.hook), 60),
         )
-        for hook, is_loaded, why_not in hooks
+        for found in listing.hooks
     ]
     if rows:
         for line in align([[paint(title, bold=True) for title in titles], *rows]):
             say(line)
-    elif not layers.files:
+    elif not layers.files and not listing.modules:
         say("no hooks file was found; hookline init writes one")
     for closure in layers.closures:
         say(paint(f"closed: {closure.event}: {closure.reason}", "red"), to_stderr=True)
-    for problem in layers.problems:
+    for text in describe_left_out(listing):
+        say(text, to_stderr=True)
+    for problem in (*layers.problems, *listing.problems):
         for line in show_problem(problem):
             say(line, to_stderr=True)
+
+
+def _describe_state(found: ListedHook) -> str:
+    if found.why_not:
+        return paint(found.why_not, "yellow")
+    return "on" if found.hook.enabled else paint("off", dim=True)

@@ -12,6 +12,7 @@ from hookline.config.file import LoadedFile
 from hookline.config.layers import Layers
 from hookline.config.trust import TrustStore, judge
 from hookline.errors import ConfigError
+from hookline.handlers.reading import read_module
 
 
 def switch(hook_id: str, project: Path, home: Path | None, layer: str | None, *, is_enabled: bool) -> None:
@@ -49,9 +50,22 @@ def _find(layers: Layers, hook_id: str, layer: str | None) -> tuple[LoadedFile, 
         if hook.id == hook_id and layer in (None, loaded.file.layer)
     ]
     if not found:
+        _refuse_entryless(layers, hook_id)
         known = sorted({hook.id for hook in layers.hooks})
         raise ConfigError(f"no hook has the id {hook_id!r}; known ids: {', '.join(known) or 'none'}")
     if len(found) > 1:
         places = ", ".join(str(loaded.file.path) for loaded, _ in found)
         raise ConfigError(f"several hooks have the id {hook_id!r} ({places}); name one with --layer")
     return found[0]
+
+
+def _refuse_entryless(layers: Layers, hook_id: str) -> None:
+    """Say how a hook is switched that no entry of a hooks file stands for; raises `ConfigError` if it is such a one."""
+    for script in layers.modules.hooks:
+        if script.id == hook_id:
+            how = f"name it under disabled_ids of the settings in your own hooks file: [{hook_id!r}]"
+            raise ConfigError(f"hook {hook_id!r} is the file {script.source.place.path}; to leave it out, {how}")
+    for spec in layers.modules.specs:
+        if any(hook.id == hook_id for hook in read_module(spec, layers.settings).hooks):
+            how = "write {path: ..., enabled: false} for it under modules, or move it out of the hook folder"
+            raise ConfigError(f"hook {hook_id!r} belongs to the module {spec.path}; to leave that out, {how}")

@@ -17,6 +17,7 @@ from hookline.config.snapshot import Snapshot, UncoverableError
 from hookline.config.trust import TrustStore, judge
 from hookline.dialects.table import get_dialect
 from hookline.errors import ConfigError
+from hookline.handlers.reading import ModuleReading, read_module
 from hookline.runners.environment import DEPTH_VARIABLE
 
 
@@ -73,6 +74,16 @@ def record_trust(store: TrustStore, layers: Layers, snapshot: Snapshot) -> None:
         raise ConfigError(f"the trust cannot be recorded: {error}") from error
 
 
+def _show_module(reading: ModuleReading) -> None:
+    say(f"  {paint('module', 'cyan')} {reveal(str(reading.spec.path))} runs in the agent's own process:")
+    for hook in reading.hooks:
+        say(f"      {paint(reveal(hook.id), 'cyan')} at {hook.event}")
+    for command in reading.commands:
+        say(f"      command /{reveal(command.name)}")
+    for problem in reading.problems:
+        say(f"      {paint(reveal(f'{problem.place}: {problem.message}'), 'yellow')}")
+
+
 def _show(layers: Layers, snapshot: Snapshot, changes: tuple[str, ...]) -> None:
     say(f"Hooks of {paint(str(layers.project), bold=True)}:")
     hooks = [hook for loaded in layers.files if loaded.file.layer == "project" for hook in loaded.reading.hooks]
@@ -90,7 +101,7 @@ def _show(layers: Layers, snapshot: Snapshot, changes: tuple[str, ...]) -> None:
             say(f"      {reveal(describe_action(hook))}")
     for spec in layers.modules.specs:
         if spec.layer == "project":
-            say(f"  {paint('module', 'cyan')} {reveal(str(spec.path))} runs in the agent's own process")
+            _show_module(read_module(spec, layers.settings))
     for loaded in layers.files:
         if loaded.file.layer == "project":
             for problem in loaded.reading.problems:

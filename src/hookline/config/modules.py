@@ -52,7 +52,7 @@ class ModuleSet(Struct, frozen=True, kw_only=True):
     discovery: Discovery | None = None
 
 
-class _Named(Struct, frozen=True, kw_only=True):
+class NamedModule(Struct, frozen=True, kw_only=True):
     """A module that a hook file names, its path resolved."""
 
     entry: ModuleEntry
@@ -86,7 +86,7 @@ def find_modules(
     problems += [_warn(project, warning) for warning in found.warnings]
     problems += [_describe_shadow(item) for item in found.all_items if item.is_shadowed]
     refusals: list[Problem] = []
-    named = list(_resolve(files, homes, problems, refusals))
+    named = list(resolve_entries(files, homes, problems, refusals))
     modules = [item for item in found.items if item.kind == "module"]
     specs = []
     for file in load_order([module.path for module in named], modules):
@@ -121,9 +121,14 @@ def _list_providers(project: Path, homes: Mapping[str, Path], *, with_project: b
     return [provider for provider in found if with_project or provider.layer == "user"]
 
 
-def _resolve(
+def resolve_entries(
     files: Sequence[LoadedFile], homes: Mapping[str, Path], problems: list[Problem], refusals: list[Problem]
-) -> Iterator[_Named]:
+) -> Iterator[NamedModule]:
+    """
+    The modules that hook files name.
+
+    A path that cannot name any is added to the problems, and to the refusals if the module is required.
+    """
     for loaded in files:
         for entry in loaded.reading.modules:
             try:
@@ -133,7 +138,7 @@ def _resolve(
                 problems.append(problem)
                 refusals += [problem] if entry.is_required and entry.enabled else []
                 continue
-            yield _Named(entry=entry, layer=loaded.file.layer, path=path)
+            yield NamedModule(entry=entry, layer=loaded.file.layer, path=path)
 
 
 def _describe_path(entry: ModuleEntry, error: UnusablePathError) -> Problem:

@@ -49,6 +49,7 @@ SCRIPT: tuple[Tool, ...] = (
     Tool(name="read", kind="filesystem.read", call_id="3", args={"path": "greet.py"}),
     Tool(name="edit", kind="filesystem.write", call_id="4", args={"path": "greet.py", "text": GREETING}),
     Tool(name="bash", kind="shell", call_id="5", args={"command": "python3 greet.py && ls -A"}),
+    Tool(name="publish", call_id="6", args={"path": "greet.py"}),
 )
 
 Report = Callable[[Event, Decision], None]
@@ -104,8 +105,7 @@ class ScriptedAgent(Struct, frozen=True, kw_only=True):
 
 
 def _run_tool(tool: Tool, folder: Path) -> ToolResult:
-    runners: dict[str, Callable[[Path, Any], ToolResult]] = {"bash": _bash, "read": _read, "edit": _edit}
-    return runners[tool.name](folder, tool.args)
+    return _RUNNERS[tool.name](folder, tool.args)
 
 
 def _bash(folder: Path, args: Any) -> ToolResult:
@@ -127,6 +127,21 @@ def _read(folder: Path, args: Any) -> ToolResult:
 def _edit(folder: Path, args: Any) -> ToolResult:
     (folder / args["path"]).write_text(args["text"], encoding="utf-8")
     return ToolResult(text=f"wrote {args['path']}")
+
+
+def _publish(folder: Path, args: Any) -> ToolResult:
+    target = folder / "published" / args["path"]
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes((folder / args["path"]).read_bytes())
+    return ToolResult(text=f"published as {target.relative_to(folder)}")
+
+
+_RUNNERS: dict[str, Callable[[Path, Any], ToolResult]] = {
+    "bash": _bash,
+    "read": _read,
+    "edit": _edit,
+    "publish": _publish,
+}
 
 
 def furnish(folder: Path, hooks: Iterable[Path]) -> None:

@@ -18,8 +18,12 @@ def copy_data(value: Any) -> Any:
     if kind in _PLAIN:
         return value
     if kind is dict:
+        if _PLAIN.issuperset(map(type, value.values())):
+            return value.copy()
         return {key: item if type(item) in _PLAIN else copy_data(item) for key, item in value.items()}
     if kind is list:
+        if _PLAIN.issuperset(map(type, value)):
+            return value.copy()
         return [item if type(item) in _PLAIN else copy_data(item) for item in value]
     if kind is tuple:
         return tuple([copy_data(item) for item in value])

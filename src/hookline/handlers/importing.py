@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import re
 import sys
 import uuid
+import warnings
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
@@ -99,6 +101,19 @@ def import_file(path: Path, *, expected_sha256: str | None = None) -> ModuleType
         line = find_line(error.__traceback__, code.co_filename)
         raise UnloadableModuleError(path, f"importing it raised {describe_error(error)}", line=line) from error
     return module
+
+
+def parse_file(path: Path) -> ast.Module:
+    """
+    The syntax of a file, which is read and not run; what Python refuses to compile is refused here.
+
+    Raises `UnloadableModuleError`.
+    """
+    source = _read_source(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are told when the module is loaded
+        _compile(source, path)
+        return ast.parse(source, str(path))
 
 
 def forget_module(module: ModuleType) -> None:

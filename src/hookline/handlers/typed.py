@@ -8,9 +8,9 @@ One entry an event class: its names, the event a handler gets, what it may retur
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal, Protocol, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
-from hookline.handlers.context import Context
+from hookline.handlers.context import Context, PlainContext
 from hookline.handlers.events import (
     AgentEndEvent,
     AgentStartEvent,
@@ -68,10 +68,15 @@ E = TypeVar("E")
 R = TypeVar("R")
 H = TypeVar("H")
 
-Asked = Callable[[E, Context], R | Mapping[str, Any] | Answer | Awaitable[R | Mapping[str, Any] | Answer | None] | None]
-"""A handler whose answer counts."""
+_Answer: TypeAlias = R | Mapping[str, Any] | Answer | None
+Asked = (
+    Callable[[E, Context], Awaitable[_Answer[R]]]
+    | Callable[[E, PlainContext], _Answer[R]]
+    | Callable[[E], Awaitable[_Answer[R]] | _Answer[R]]
+)
+"""A handler whose answer counts: async, plain, or of the event alone."""
 
-Told = Callable[[E, Context], object]
+Told = Callable[[E, Context], Awaitable[object]] | Callable[[E, PlainContext], object] | Callable[[E], object]
 """A handler whose answer counts for nothing."""
 
 Remove = Callable[[], None]

@@ -63,7 +63,7 @@ class HandlerRunner:
             raise
         if not has_gone:
             return _refuse(stretch, first, event)
-        quiet = QuietRuns(runs=tuple((stretch.entries[position].hook, took_s) for position, took_s in walk.quiet))
+        quiet = QuietRuns(hooks=stretch.hooks, took=tuple(walk.quiet))
         if walk.said is None:
             return Progress(quiet=quiet, run=None, position=len(stretch.entries))
         hook = stretch.entries[walk.said.position].hook
@@ -115,7 +115,7 @@ class HandlerRunner:
 
 def _refuse(stretch: Stretch, first: int, event: Event) -> Progress:
     """What becomes of a walk that no thread can be had for: the first handler that is meant has failed."""
-    nobody = QuietRuns(runs=())
+    nobody = QuietRuns()
     for position, entry in enumerate(stretch.entries[first:], first):
         if entry.match.test(event):
             message = f"it was not called: {MOST_STUCK} plain handlers are past their time limit and still running"
