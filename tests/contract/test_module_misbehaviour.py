@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from typing import Any
@@ -265,6 +266,37 @@ async def test_a_flood_on_stdout_harms_nobody(bench: Bench, capsys: pytest.Captu
     engine.on("tool_call", lambda event, ctx: print("x" * 1_000_000))
     assert (await engine.fire(call_event())).is_allowed
     assert len(capsys.readouterr().out) > 1_000_000
+
+
+# Tasks that are left behind
+
+
+def test_tasks_that_a_handler_leaves_behind_keep_no_engine_from_closing(bench: Bench):
+    engine = bench.open()
+    ended: list[str] = []
+
+    async def rest() -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.append("rest")
+
+    async def stay(until: float) -> None:
+        while time.monotonic() < until:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.1)
+
+    async def leak(event: Any, ctx: Any) -> None:
+        kept.extend([asyncio.create_task(rest()), asyncio.create_task(stay(time.monotonic() + 1.2))])
+        await asyncio.sleep(0)
+
+    kept: list[asyncio.Task[None]] = []
+    engine.on("tool_call", leak)
+    assert engine.fire_sync(call_event()).is_allowed
+    began_at = time.monotonic()
+    engine.close(grace_s=0)
+    assert time.monotonic() - began_at < 5
+    assert ended == ["rest"]
 
 
 # The host's own cancellation
