@@ -299,6 +299,41 @@ def test_tasks_that_a_handler_leaves_behind_keep_no_engine_from_closing(bench: B
     assert ended == ["rest"]
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_a_task_that_is_left_behind_and_exits_takes_no_engine_with_it(bench: Bench, error: BaseException):
+    engine = bench.open()
+
+    async def exit_() -> None:
+        raise error
+
+    async def leak(event: Any, ctx: Any) -> None:
+        kept.append(asyncio.create_task(exit_()))
+
+    kept: list[asyncio.Task[None]] = []
+    engine.on("turn_start", leak)
+    engine.on("tool_call", leak)
+    engine.on("tool_call", lambda event, ctx: {"block": True, "reason": "no"})
+    engine.fire_sync(step_event())
+    assert engine.fire_sync(call_event()).reason == "no"
+    assert {type(task.exception()) for task in kept} == {type(error)}
+
+
+@pytest.mark.parametrize("on_main_thread", [True, False])
+def test_an_interrupt_is_the_users_only_where_a_user_can_interrupt(bench: Bench, on_main_thread: bool):
+    engine = bench.open()
+
+    async def interrupt(event: Any, ctx: Any) -> None:
+        raise KeyboardInterrupt
+
+    engine.on("tool_call", interrupt)
+    if on_main_thread:
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(fire_call(engine))
+    else:
+        assert "KeyboardInterrupt" in (engine.fire_sync(call_event()).reason or "")
+
+
 # The host's own cancellation
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import threading
 import time
 from typing import Any
 
@@ -230,8 +231,8 @@ class Walk(HandlerClock):
                 return
             except BaseException as error:  # boundary: whatever else a handler raises, an exit too, is its outcome
                 self._say(position, now, error=error)
-                if isinstance(error, KeyboardInterrupt):  # which may be the user's
-                    raise
+                if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+                    raise  # the user's, who has interrupted whatever ran
                 return
             then = time.monotonic()
             if task.cancelling() and not self._is_given_up:
