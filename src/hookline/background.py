@@ -258,7 +258,7 @@ class Background:
     def _start_thread(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.new_event_loop()
         loop.set_task_factory(self._make_task)
-        self._thread = threading.Thread(target=loop.run_forever, name="hookline", daemon=True)
+        self._thread = threading.Thread(target=_run, args=(loop,), name="hookline", daemon=True)
         self._thread.start()
         atexit.register(self._close_at_exit)
         return loop
@@ -349,23 +349,27 @@ class Background:
         # What is left: events fired from synchronous code, which end under their rules, and writes on other threads.
         while others := asyncio.all_tasks() - {asyncio.current_task(), *self._of_handlers}:
             await asyncio.wait(others)
-        await self._end_tasks_of_handlers()
-
-    async def _end_tasks_of_handlers(self) -> None:
-        """Cancel what handlers have started and left behind; it cannot keep the engine from closing."""
-        left = {task for task in self._of_handlers if not task.done()}
-        for task in left:
-            task.cancel()
-        if left:
-            _, pending = await asyncio.wait(left, timeout=_LAST_GRACE_S)
-            if pending:
-                logger.warning("tasks that handlers have started do not end and are left behind: %s", pending)
+        left = [task for task in self._of_handlers if not task.done() and task.cancel()]
+        _, pending = await asyncio.wait(left, timeout=_LAST_GRACE_S) if left else ((), ())
+        if pending:
+            logger.warning("tasks that handlers have started do not end and are left behind: %s", pending)
 
     def _cancel_loose(self, *, with_grace: bool) -> None:
         with self._lock:
             ended = [future for future, gets_grace in self._loose.items() if with_grace or not gets_grace]
         for future in ended:
             future.cancel()
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped, whatever a task that a handler left behind makes of the interpreter."""
+    while True:
+        try:
+            loop.run_forever()
+        except BaseException as error:  # boundary: an exit or interrupt in such a task goes through its loop
+            logger.warning("a task that a handler has started raised %r, which is passed over", error)
+        else:
+            return
 
 
 class _Recent:

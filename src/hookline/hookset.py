@@ -15,9 +15,10 @@ _RANKS: Mapping[LayerName, int] = {"project": 0, "user": 1, "code": 2}
 
 class HookSet:
     """
-    Holds the registry that is used now and builds a new one when the hooks change.
+    Holds the registry that is used now and builds a new one when it is asked for after the hooks have changed.
 
-    A registry never changes itself, so a dispatch under way is not disturbed. May be used from any thread.
+    A registry never changes itself, so a dispatch under way is not disturbed. `listened` are the names of the events
+    that concern anybody. May be used from any thread.
     """
 
     def __init__(self, layers: Layers) -> None:
@@ -25,8 +26,17 @@ class HookSet:
         self._attached: list[Hook] = []
         self._closures: tuple[Closure, ...] = ()
         self.layers = layers
-        self.registry = self._build()
-        self.listened = self.registry.event_names
+        self._registry: Registry | None = self._build()
+        self.listened = self._registry.event_names
+
+    @property
+    def registry(self) -> Registry:
+        """The index over all hooks as they are now."""
+        registry = self._registry
+        if registry is None:
+            with self._lock:
+                registry = self._registry = self._registry or self._build()
+        return registry
 
     @property
     def files(self) -> list[Path]:
@@ -37,7 +47,9 @@ class HookSet:
         """Add a hook behind those of its layer; returns the function that takes it off again."""
         with self._lock:
             self._attached.append(hook)
-            self._swap()
+            # A thousand hooks attached one by one are indexed once.
+            self._registry = None
+            self.listened |= {hook.event} if hook.enabled else set()
         return lambda: self.detach(hook)
 
     def detach(self, hook: Hook) -> None:
@@ -64,7 +76,7 @@ class HookSet:
     def free_id(self, wanted: str) -> str:
         """The id itself, or with a number behind it when a hook has it already."""
         with self._lock:
-            taken = {hook.id for hook in self.registry.hooks}
+            taken = {hook.id for hook in (*self.layers.hooks, *self._attached)}
         number = 1
         found = wanted
         while found in taken:
@@ -79,8 +91,8 @@ class HookSet:
             self._swap()
 
     def _swap(self) -> None:
-        registry = self._build()
-        self.registry, self.listened = registry, registry.event_names
+        self._registry = registry = self._build()
+        self.listened = registry.event_names
 
     def _build(self) -> Registry:
         layers = self.layers

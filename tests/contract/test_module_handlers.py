@@ -137,6 +137,27 @@ async def test_what_cannot_be_a_handler_is_refused_at_once(bench: Bench, event: 
         bench.open().on(event, handler)
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"tool_name": ["bash"]},
+        {"tool_kind": ""},
+        {"profile": 5},
+        {"id": 5},
+        {"timeout_s": 0},
+        {"timeout_s": "5"},
+        {"timeout_s": float("nan")},
+        {"mode": "later"},
+        {"on_error": "pray"},
+    ],
+)
+async def test_an_option_that_means_nothing_is_refused_at_once(bench: Bench, option: dict[str, Any]):
+    engine = bench.open()
+    with pytest.raises(HandlerError, match=next(iter(option))):
+        engine.on("tool_call", print, **option)
+    assert (await engine.fire(call_event())).is_allowed
+
+
 async def test_a_handler_for_a_tool_on_an_event_without_one_is_refused(bench: Bench):
     with pytest.raises(HandlerError, match="about no tool"):
         bench.open().on("turn_start", print, tool_name="bash")  # type: ignore[call-overload]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from typing import Any
@@ -265,6 +266,72 @@ async def test_a_flood_on_stdout_harms_nobody(bench: Bench, capsys: pytest.Captu
     engine.on("tool_call", lambda event, ctx: print("x" * 1_000_000))
     assert (await engine.fire(call_event())).is_allowed
     assert len(capsys.readouterr().out) > 1_000_000
+
+
+# Tasks that are left behind
+
+
+def test_tasks_that_a_handler_leaves_behind_keep_no_engine_from_closing(bench: Bench):
+    engine = bench.open()
+    ended: list[str] = []
+
+    async def rest() -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.append("rest")
+
+    async def stay(until: float) -> None:
+        while time.monotonic() < until:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.1)
+
+    async def leak(event: Any, ctx: Any) -> None:
+        kept.extend([asyncio.create_task(rest()), asyncio.create_task(stay(time.monotonic() + 1.2))])
+        await asyncio.sleep(0)
+
+    kept: list[asyncio.Task[None]] = []
+    engine.on("tool_call", leak)
+    assert engine.fire_sync(call_event()).is_allowed
+    began_at = time.monotonic()
+    engine.close(grace_s=0)
+    assert time.monotonic() - began_at < 5
+    assert ended == ["rest"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_a_task_that_is_left_behind_and_exits_takes_no_engine_with_it(bench: Bench, error: BaseException):
+    engine = bench.open()
+
+    async def exit_() -> None:
+        raise error
+
+    async def leak(event: Any, ctx: Any) -> None:
+        kept.append(asyncio.create_task(exit_()))
+
+    kept: list[asyncio.Task[None]] = []
+    engine.on("turn_start", leak)
+    engine.on("tool_call", leak)
+    engine.on("tool_call", lambda event, ctx: {"block": True, "reason": "no"})
+    engine.fire_sync(step_event())
+    assert engine.fire_sync(call_event()).reason == "no"
+    assert {type(task.exception()) for task in kept} == {type(error)}
+
+
+@pytest.mark.parametrize("on_main_thread", [True, False])
+def test_an_interrupt_is_the_users_only_where_a_user_can_interrupt(bench: Bench, on_main_thread: bool):
+    engine = bench.open()
+
+    async def interrupt(event: Any, ctx: Any) -> None:
+        raise KeyboardInterrupt
+
+    engine.on("tool_call", interrupt)
+    if on_main_thread:
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(fire_call(engine))
+    else:
+        assert "KeyboardInterrupt" in (engine.fire_sync(call_event()).reason or "")
 
 
 # The host's own cancellation

@@ -53,8 +53,8 @@ def make_handler(
     Raises `UnknownEventError` for the name and `HandlerError` for anything else that is wrong.
     """
     row = find_row(event)
-    if timeout_s is not None and not timeout_s > 0:
-        raise HandlerError(f"timeout_s must be greater than 0, not {timeout_s!r}")
+    _check_timeout(timeout_s)
+    _check_texts(id=hook_id, tool_name=tool_name, tool_kind=tool_kind, profile=profile)
     if mode not in _MODES:
         raise HandlerError(f"mode must be one of {', '.join(_MODES)}, not {mode!r}")
     if on_error is not None and on_error not in _POLICIES:
@@ -84,6 +84,19 @@ def make_handler(
         ),
         description=description,
     )
+
+
+def _check_timeout(timeout_s: object) -> None:
+    if timeout_s is None:
+        return
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not timeout_s > 0:
+        raise HandlerError(f"timeout_s must be a number of seconds greater than 0, not {timeout_s!r}")
+
+
+def _check_texts(**texts: object) -> None:
+    for name, text in texts.items():
+        if text is not None and (not isinstance(text, str) or not text):
+            raise HandlerError(f"{name} must be one text that is not empty, not {text!r}")
 
 
 def find_row(name: str) -> EventType:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import threading
 import time
 from typing import Any
 
@@ -137,12 +138,12 @@ class Walk(HandlerClock):
             turn = self._turn
             took_s = time.monotonic() - turn.began_at - (self._read_waited_s() - turn.waited_s)
             left_s = self._limit_s - took_s
-            if self.said is not None:  # at the last moment
+            if self.said is not None or self._is_whole:  # at the last moment
                 return
             if left_s <= 0 and not self.is_paused:
                 self._is_given_up = True
-                # What the handler makes of its own list from now on is nobody's business.
-                self.quiet = list(self.quiet)
+                # What the handler's thread adds to its own list from now on is nobody's business.
+                self.quiet = [(quiet, s) for quiet, s in self.quiet if quiet < turn.position]
                 self.said = Said(position=turn.position, took_s=took_s, is_late=True)
         if self.said is None:
             # By then the turn of another handler may be up.
@@ -230,8 +231,8 @@ class Walk(HandlerClock):
                 return
             except BaseException as error:  # boundary: whatever else a handler raises, an exit too, is its outcome
                 self._say(position, now, error=error)
-                if isinstance(error, KeyboardInterrupt):  # which may be the user's
-                    raise
+                if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+                    raise  # the user's, who has interrupted whatever ran
                 return
             then = time.monotonic()
             if task.cancelling() and not self._is_given_up:
