@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from hookline.events import EVENT_TYPES, Event
-from hookline.handlers.copying import copy_data
+from hookline.handlers.copying import copy_data, is_changed
 
 DIALECT = "xcsh"
 """The dialect whose names and rules the handlers of modules follow."""
@@ -69,15 +69,7 @@ class HandlerEvent:
     def is_changed(self) -> bool:
         """Whether a handler has changed what it was shown, so that the next one needs copies of its own."""
         copies = self.copies
-        if copies is None:
-            return False
-        try:
-            for copied, original in copies.values():  # asked after every handler, so without another call
-                if copied != original:
-                    return True
-        except Exception:  # boundary: how objects compare is the host's code; new copies are on the safe side
-            return True
-        return False
+        return copies is not None and any(is_changed(copied, original) for copied, original in copies.values())
 
 
 class SessionStartEvent(HandlerEvent):

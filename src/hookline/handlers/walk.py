@@ -143,15 +143,12 @@ class Walk(HandlerClock):
     def _walk_plain(self) -> None:
         running_clock.set(self)
         view, context, entries = view_event(self._event), self._context, self._stretch.entries
-        is_conditional, note_quiet = self._stretch.is_conditional, self.quiet.append
         now = time.monotonic()
         for position, function in enumerate(self._stretch.functions[self._first :], self._first):
             if self._is_given_up:
                 return
-            if is_conditional and not entries[position].match.test(self._event):
+            if self._stretch.is_conditional and not entries[position].match.test(self._event):
                 continue
-            if view.copies is not None and view.is_changed():
-                view = view_event(self._event)
             self.position, self._started_at, self._waited_s = position, now, 0.0
             try:
                 returned = function(view, context)
@@ -162,8 +159,10 @@ class Walk(HandlerClock):
             if returned is not None:
                 self._say(position, now, returned=returned)
                 return
-            note_quiet((position, then - now))
+            self.quiet.append((position, then - now))
             now = then
+            if view.copies is not None and view.is_changed():
+                view = view_event(self._event)
 
     async def _walk_async(self) -> None:
         try:
@@ -176,13 +175,10 @@ class Walk(HandlerClock):
         assert task is not None
         running_clock.set(self)
         view, context, entries = view_event(self._event), self._context, self._stretch.entries
-        is_conditional, note_quiet = self._stretch.is_conditional, self.quiet.append
         now = time.monotonic()
         for position, function in enumerate(self._stretch.functions[self._first :], self._first):
-            if is_conditional and not entries[position].match.test(self._event):
+            if self._stretch.is_conditional and not entries[position].match.test(self._event):
                 continue
-            if view.copies is not None and view.is_changed():
-                view = view_event(self._event)
             self.position, self._started_at, self._waited_s = position, now, 0.0
             try:
                 returned = await function(view, context)
@@ -205,8 +201,10 @@ class Walk(HandlerClock):
             if returned is not None:
                 self._say(position, now, returned=returned)
                 return
-            note_quiet((position, then - now))
+            self.quiet.append((position, then - now))
             now = then
+            if view.copies is not None and view.is_changed():
+                view = view_event(self._event)
 
     def _say(self, position: int, started_at: float, **what: Any) -> None:
         if not self._is_given_up:

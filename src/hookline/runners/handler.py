@@ -60,8 +60,8 @@ class HandlerRunner:
         if not has_gone:
             failure = Failure(kind="spawn", message=f"{MOST_STUCK} plain handlers are past their time limit and stuck")
             run = Run(hook=stretch.entries[first].hook, status="failed", outcome=failure)
-            return Progress(quiet=QuietRuns(), run=run, position=first + 1)
-        quiet = QuietRuns(hooks=stretch.hooks, took=tuple(walk.quiet))
+            return Progress(quiet=QuietRuns(runs=()), run=run, position=first + 1)
+        quiet = QuietRuns(runs=tuple((stretch.entries[position].hook, took_s) for position, took_s in walk.quiet))
         if walk.said is None:
             return Progress(quiet=quiet, run=None, position=len(stretch.entries))
         hook = stretch.entries[walk.said.position].hook
