@@ -173,7 +173,7 @@ class _Hearing:
         except Exception as error:  # boundary: as in `_run`
             self._take(stretch.entries[first], _crash(stretch.entries[first].hook, error))
             return first + 1
-        if progress.quiet.took:
+        if progress.quiet.runs:
             self.runs.append(progress.quiet)
         if progress.run is not None:
             self._take(stretch.entries[progress.position - 1], progress.run)

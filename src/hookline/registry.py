@@ -39,14 +39,13 @@ class Closure(Struct, frozen=True, kw_only=True):
 
 class Stretch(Struct, frozen=True, kw_only=True):
     """
-    Handlers of one kind, plain or async, that stand side by side, with their hooks and functions at hand.
+    Handlers of one kind, plain or async, that stand side by side, with their functions at hand.
 
     `is_conditional` tells that the event's name and tool alone do not say which of them are meant, `shortest_s` is
     the shortest of their time limits.
     """
 
     entries: tuple[Entry, ...]
-    hooks: tuple[Hook, ...]
     functions: tuple[Callable[[Any, Any], Any], ...]
     is_async: bool
     is_conditional: bool
@@ -127,7 +126,6 @@ def make_stretch(entries: Sequence[Entry]) -> Stretch:
     handlers = [action for action in actions if isinstance(action, HandlerAction)]
     return Stretch(
         entries=tuple(entries),
-        hooks=tuple(entry.hook for entry in entries),
         functions=tuple(handler.function for handler in handlers),
         is_async=handlers[0].is_async,
         is_conditional=any(entry.hook.match.profile is not None or entry.hook.match.profiles for entry in entries),

@@ -31,3 +31,11 @@ def copy_data(value: Any) -> Any:
         return copy.deepcopy(value)
     except Exception:  # boundary: how an object is copied is the host's code
         return value
+
+
+def is_changed(copied: Any, original: Any) -> bool:
+    """Whether a copy is no longer what it was copied from."""
+    try:
+        return bool(copied != original)
+    except Exception:  # boundary: how objects compare is the host's code; a new copy is on the safe side
+        return True
