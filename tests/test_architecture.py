@@ -55,6 +55,7 @@ LEVELS = {
     "dispatch": DISPATCH,
     "background": DISPATCH,
     "hookset": DISPATCH,
+    "attachment": DISPATCH,
     "handling": DISPATCH,
     "telling": DISPATCH,
     "delivery": DISPATCH,
@@ -72,7 +73,7 @@ LEVELS = {
 }
 # Which other edges an edge may use.
 EDGE_FRIENDS = {
-    "runners": {"dialects", "process", "handlers"},
+    "runners": {"dialects", "process", "handlers", "objects"},
     "config": {"dialects", "handlers"},
     "handlers": {"process", "waiting"},
     "folders": {"dialects"},

@@ -72,6 +72,14 @@ if TYPE_CHECKING:
     from hookline.lifecycle import Session as Session
     from hookline.lifecycle import StoppedError as StoppedError
     from hookline.lifecycle import ToolCallDeniedError as ToolCallDeniedError
+    from hookline.objects.matcher import HookMatcher as HookMatcher
+    from hookline.objects.protocol import HookObject as HookObject
+    from hookline.objects.records import Allow as Allow
+    from hookline.objects.records import Block as Block
+    from hookline.objects.records import Error as Error
+    from hookline.objects.records import HookPayload as HookPayload
+    from hookline.objects.records import Mutate as Mutate
+    from hookline.objects.shell import ShellHook as ShellHook
     from hookline.outcome import Answer as Answer
     from hookline.outcome import Decision as Decision
     from hookline.outcome import Edit as Edit
@@ -130,6 +138,10 @@ _HOMES = {
     ),
     "hook": ("Hook", "Settings"),
     "lifecycle": ("PromptBlockedError", "Session", "StoppedError", "ToolCallDeniedError"),
+    "objects.matcher": ("HookMatcher",),
+    "objects.protocol": ("HookObject",),
+    "objects.records": ("Allow", "Block", "Error", "HookPayload", "Mutate"),
+    "objects.shell": ("ShellHook",),
     "outcome": ("Answer", "Decision", "Edit", "Failure", "Run"),
     "problem": ("Place", "Problem"),
 }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Callable
 from typing import Any, cast
 
 from msgspec.structs import replace
 
+from hookline.attachment import Attachable, attach_objects
 from hookline.config.memory import GuardMemory
 from hookline.config.trust import find_guards
 from hookline.errors import ConfigError
@@ -20,25 +22,30 @@ from hookline.handlers.registration import make_handler, name_of, place_of
 from hookline.handlers.surface import HandlerUI
 from hookline.handlers.typed import On, Remove
 from hookline.handlers.ui import UI, HeadlessUI
-from hookline.hook import HandlerAction, Hook, ModuleSpec
+from hookline.hook import HandlerAction, Hook, ModuleSpec, ObjectAction
 from hookline.hookset import HookSet
 from hookline.outcome import Failure, Run
 from hookline.problem import Place, Problem
+from hookline.process.child import Child
 from hookline.registry import Closure
 from hookline.runners.handler import HandlerRunner
+from hookline.runners.object import ObjectRunner
 
 logger = logging.getLogger("hookline")
 
 
 class Handling:
-    """Modules, handlers from code, and who wants to hear of failures."""
+    """Modules, handlers and objects from code, and who wants to hear of failures."""
 
-    def __init__(self, hooks: HookSet, *, host: Host | None, ui: UI | None) -> None:
+    def __init__(
+        self, hooks: HookSet, *, host: Host | None, ui: UI | None, adopt: Callable[[Child, str], None]
+    ) -> None:
         self._hooks = hooks
         self._listeners: list[ErrorListener] = []
         self.modules = Modules()
         self.around = Surroundings(host=host or UnwiredHost(), ui=HandlerUI(ui or HeadlessUI()))
         self.runner = HandlerRunner(lambda event, is_async: make_context(self.around, event, is_async=is_async))
+        self.objects = ObjectRunner(adopt)
         self.on: On = cast("On", self._on)
 
     @property
@@ -57,6 +64,10 @@ class Handling:
     def attach(self, hook: Hook) -> Remove:
         """Add a hook behind those of its layer."""
         return self._hooks.attach(hook)
+
+    def attach_objects(self, objects: Attachable, *, timeout_s: float | None = None) -> Remove:
+        """Add hook objects behind the hooks that are there; raises `ConfigError`."""
+        return attach_objects(self._hooks, objects, timeout_s=timeout_s)
 
     def _on(self, event: str, handler: Any = None, **options: Any) -> Any:
         if handler is not None:
@@ -160,10 +171,10 @@ def describe_error(run: Run, event: Event) -> HookError:
     """A failed run for those who listen to failures."""
     assert isinstance(run.outcome, Failure)
     action = run.hook.action
-    is_handler = isinstance(action, HandlerAction)
+    is_code = isinstance(action, HandlerAction | ObjectAction)
     return HookError(
         hook_path=action.origin if isinstance(action, HandlerAction) else str(run.hook.source.place.path),
-        event=event.type.aliases.get("xcsh", event.name) if is_handler else event.name,
+        event=event.type.aliases.get(run.hook.source.dialect, event.name) if is_code else event.name,
         error=run.outcome.message,
         hook_id=run.hook.id,
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hookline.config.layers import Layers
-from hookline.hook import Hook, LayerName
+from hookline.hook import Hook, LayerName, Settings
 from hookline.registry import Registry
 
 _RANKS: Mapping[LayerName, int] = {"project": 0, "user": 1, "code": 2}
@@ -34,15 +34,26 @@ class HookSet:
 
     def attach(self, hook: Hook) -> Callable[[], None]:
         """Add a hook behind those of its layer; returns the function that takes it off again."""
-        with self._lock:
-            self._attached.append(hook)
-            self._swap()
-        return lambda: self._detach(hook)
+        return self.attach_made(lambda taken, settings: (hook,))
 
-    def _detach(self, hook: Hook) -> None:
+    def attach_made(self, make: Callable[[frozenset[str], Settings], Sequence[Hook]]) -> Callable[[], None]:
+        """
+        Add the hooks that `make` makes, behind those of their layers; returns the function that takes them off again.
+
+        `make` is told the ids that are taken; when it raises, everything stays as it was.
+        """
+        with self._lock:
+            taken = frozenset(hook.id for hook in self.registry.hooks)
+            hooks = tuple(make(taken, self.layers.settings))
+            self._attached += hooks
+            self._swap()
+        return lambda: self._detach(hooks)
+
+    def _detach(self, hooks: tuple[Hook, ...]) -> None:
+        gone = {id(hook) for hook in hooks}
         with self._lock:
             before = len(self._attached)
-            self._attached = [known for known in self._attached if known is not hook]
+            self._attached = [known for known in self._attached if id(known) not in gone]
             if len(self._attached) != before:
                 self._swap()
 

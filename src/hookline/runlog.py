@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from hookline.events import Event
 from hookline.hook import LogPayloads, Settings
-from hookline.outcome import Failure, Run
+from hookline.outcome import Answer, Failure, Run
 from hookline.private import make_private_folder
 from hookline.redact import REDACTED, is_secret, redact, redact_text
 
@@ -86,8 +86,8 @@ def make_record(run: Run, event: Event, *, payloads: LogPayloads) -> dict[str, A
     }
     if isinstance(run.outcome, Failure):
         record |= {"kind": run.outcome.kind, "error": run.outcome.message}
-    elif run.reason is not None:
-        record["reason"] = run.reason
+    elif (reason := _reason_of(run)) is not None:
+        record["reason"] = reason[:_LONGEST_TEXT]
     if run.attempt is not None:  # a durable run has the id of its job
         record["attempt"] = run.attempt
     is_clean = payloads != "full"
@@ -103,6 +103,13 @@ def make_record(run: Run, event: Event, *, payloads: LogPayloads) -> dict[str, A
             if key in record:
                 record[key] = redact(record[key])
     return record
+
+
+def _reason_of(run: Run) -> str | None:
+    """Why the run did not come about, else why its hook says what it says."""
+    if run.reason is None and isinstance(run.outcome, Answer):
+        return run.outcome.reason
+    return run.reason
 
 
 def _fields_of(value: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import time
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -19,10 +20,13 @@ from hookline.handlers.clock import HandlerClock, running_clock
 from hookline.handlers.context import PlainContext
 from hookline.handlers.events import view_event
 from hookline.handlers.workers import Workers
-from hookline.registry import Stretch
+from hookline.hook import Hook, Match
+from hookline.match import compile_match
+from hookline.registry import Entry, Stretch
 
 # A look at the clock while the user is being asked, or just before a limit.
 _SHORTEST_LOOK_S = 0.01
+_ANY = compile_match(Match())
 
 
 class CancelledItselfError(Exception):
@@ -213,6 +217,23 @@ class Walk(HandlerClock):
     def _settle(self) -> None:
         if not self._done.done():
             self._done.set_result(None)
+
+
+async def call_alone(
+    hook: Hook, function: Callable[[Any, Any], Any], event: Event, workers: Workers, *, is_async: bool
+) -> Said | None:
+    """
+    Call one function for a hook, by the rules of a walk; what it says, also when that is nothing.
+
+    None if no thread could be had.
+    """
+    stretch = Stretch(
+        entries=(Entry(hook=hook, match=_ANY),), functions=(function,), is_async=is_async, is_conditional=False
+    )
+    walk = Walk(stretch, 0, event, None)
+    if not await walk.go(workers):
+        return None
+    return walk.said or Said(position=0, took_s=walk.quiet[0][1])
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, function: Any) -> None:
