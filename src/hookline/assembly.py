@@ -79,7 +79,7 @@ def assemble(
     folders = DetachedFolders(calls=home / "detached", outputs=home / "logs", log=home / "log", outbox=home / "outbox")
     processes = CommandRunner(preparation, exchange, adopt=background.adopt)
     by_kind = RunnerByKind(
-        processes, get_handlers=lambda: get_handling().runner, get_objects=lambda: get_handling().objects
+        processes, get_handlers=lambda: get_handling().runner, get_objects=lambda: get_handling().objects.runner
     )
     checked = CheckedRunner(runner or by_kind, refuse)
 

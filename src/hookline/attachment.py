@@ -17,6 +17,8 @@ from hookline.objects.records import Policy
 from hookline.objects.shell import ShellHook
 from hookline.objects.wire import EVENTS
 from hookline.problem import Place
+from hookline.process.child import Child
+from hookline.runners.object import ObjectRunner
 
 DIALECT = "agentyk"
 """The dialect whose names and rules hook objects follow."""
@@ -27,24 +29,31 @@ Attachable = HookObject | Iterable[HookObject]
 _POLICIES: dict[Policy, OnError] = {"block": "block", "warn": "warn", "allow": "ignore"}
 
 
-def attach_objects(hooks: HookSet, objects: Attachable, *, timeout_s: float | None = None) -> Callable[[], None]:
-    """
-    Add objects behind all hooks that are there; returns what takes them off again.
+class Attachments:
+    """Attaches hook objects to an engine; `runner` runs them."""
 
-    Raises `ConfigError` with everything that is wrong, and then adds none of them.
-    """
-    if timeout_s is not None and not timeout_s > 0:
-        raise ConfigError(f"timeout_s must be greater than 0, not {timeout_s!r}")
-    listed = _list_objects(objects)
+    def __init__(self, hooks: HookSet, *, adopt: Callable[[Child, str], None]) -> None:
+        self._hooks = hooks
+        self.runner = ObjectRunner(adopt)
 
-    def make(taken: frozenset[str], settings: Settings) -> Sequence[Hook]:
-        problems = check_objects(listed, taken)
-        if problems:
-            raise ConfigError("; ".join(problems))
-        limit_s = settings.handler_timeout_s if timeout_s is None else timeout_s
-        return [_make_hook(each, limit_s) for each in listed]
+    def attach(self, objects: Attachable, *, timeout_s: float | None = None) -> Callable[[], None]:
+        """
+        Add objects behind all hooks that are there; returns what takes them off again.
 
-    return hooks.attach_made(make)
+        Raises `ConfigError` with everything that is wrong, and then adds none of them.
+        """
+        if timeout_s is not None and not timeout_s > 0:
+            raise ConfigError(f"timeout_s must be greater than 0, not {timeout_s!r}")
+        listed = _list_objects(objects)
+
+        def make(taken: frozenset[str], settings: Settings) -> Sequence[Hook]:
+            problems = check_objects(listed, taken)
+            if problems:
+                raise ConfigError("; ".join(problems))
+            limit_s = settings.handler_timeout_s if timeout_s is None else timeout_s
+            return [_make_hook(each, limit_s) for each in listed]
+
+        return self._hooks.attach_made(make)
 
 
 def _list_objects(objects: Any) -> list[Any]:

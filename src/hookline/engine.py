@@ -24,7 +24,7 @@ from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.fold import Chain, find_warnings
 from hookline.handlers.discover import Provider
-from hookline.hook import Hook, ModuleSpec, ProcessAction, Settings
+from hookline.hook import HandlerAction, Hook, ModuleSpec, Settings
 from hookline.hookset import HookSet
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
@@ -177,7 +177,7 @@ class Engine:
         They have `timeout_s` to answer, by default the setting `handler_timeout_seconds`; a `ShellHook` has its own
         limit. Raises `ConfigError` that says all that is wrong with them, an id that is taken too; then none counts.
         """
-        return self.handling.attach_objects(objects, timeout_s=timeout_s)
+        return self.handling.objects.attach(objects, timeout_s=timeout_s)
 
     @property
     def hooks(self) -> tuple[Hook, ...]:
@@ -332,7 +332,7 @@ class Engine:
         """Why a hook may not run: its project's hooks are no longer what was trusted."""
         snapshot = self._hooks.layers.snapshot
         # What a module was loaded from may change: what runs is what was trusted.
-        if snapshot is None or hook.source.layer != "project" or not isinstance(hook.action, ProcessAction):
+        if snapshot is None or hook.source.layer != "project" or isinstance(hook.action, HandlerAction):
             return None
         change = snapshot.find_change()
         return None if change is None else f"{change} has changed since you trusted it; see hookline trust"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from hookline.attachment import Attachable, attach_objects
 from hookline.config.memory import GuardMemory
 from hookline.config.trust import find_guards
 from hookline.errors import ConfigError
@@ -29,7 +28,9 @@ from hookline.problem import Place, Problem
 from hookline.process.child import Child
 from hookline.registry import Closure
 from hookline.runners.handler import HandlerRunner
-from hookline.runners.object import ObjectRunner
+
+if TYPE_CHECKING:
+    from hookline.attachment import Attachments
 
 logger = logging.getLogger("hookline")
 
@@ -45,7 +46,7 @@ class Handling:
         self.modules = Modules()
         self.around = Surroundings(host=host or UnwiredHost(), ui=HandlerUI(ui or HeadlessUI()))
         self.runner = HandlerRunner(lambda event, is_async: make_context(self.around, event, is_async=is_async))
-        self.objects = ObjectRunner(adopt)
+        self._adopt = adopt
         self.on: On = cast("On", self._on)
 
     @property
@@ -65,9 +66,13 @@ class Handling:
         """Add a hook behind those of its layer."""
         return self._hooks.attach(hook)
 
-    def attach_objects(self, objects: Attachable, *, timeout_s: float | None = None) -> Remove:
-        """Add hook objects behind the hooks that are there; raises `ConfigError`."""
-        return attach_objects(self._hooks, objects, timeout_s=timeout_s)
+    @functools.cached_property
+    def objects(self) -> Attachments:
+        """What concerns hook objects."""
+        # Imported when there is one: handlers need neither their records nor their patterns.
+        from hookline.attachment import Attachments  # noqa: PLC0415
+
+        return Attachments(self._hooks, adopt=self._adopt)
 
     def _on(self, event: str, handler: Any = None, **options: Any) -> Any:
         if handler is not None:

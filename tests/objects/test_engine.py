@@ -542,9 +542,9 @@ async def test_a_plain_object_that_does_not_answer_is_given_up(engine: Engine):
     is_over = threading.Event()
     engine.attach(PlainAsking("a", "pre_tool_use", lambda payload: is_over.wait(30)), timeout_s=0.1)
     assert find_run(await engine.fire(make_event()), "a").status == "timeout"
-    assert engine.handling.objects.stuck_count == 1
+    assert engine.handling.objects.runner.stuck_count == 1
     is_over.set()
-    await wait_until(lambda: engine.handling.objects.stuck_count == 0, "the thread was free again")
+    await wait_until(lambda: engine.handling.objects.runner.stuck_count == 0, "the thread was free again")
 
 
 async def test_a_cancelled_caller_does_not_wait_for_an_object(bench: Bench):
