@@ -31,11 +31,16 @@ class Predicate(Protocol):
     """
     A condition on an event that the other words of a match cannot say; `str` of it shows it to people.
 
-    Both methods raise `hookline.match.UnreadableValueError` when there is no answer.
+    `holds` and `find_mismatch` raise `hookline.match.UnreadableValueError` when there is no answer, and take time as
+    the event's texts are long.
     """
 
+    def is_quick(self, event: Event) -> bool:
+        """Whether the event's texts are so short that `holds` may be asked on an event loop."""
+        ...
+
     def holds(self, event: Event) -> bool:
-        """Whether the event is meant; takes no longer than the event's texts are long."""
+        """Whether the event is meant."""
         ...
 
     def find_mismatch(self, event: Event) -> str | None:
@@ -189,7 +194,8 @@ class Hook(Struct, frozen=True, kw_only=True):
     @property
     def is_guard(self) -> bool:
         """Whether what this hook watches over must stay closed when it cannot answer."""
-        return self.is_gate and self.execution.on_error == "block"
+        watches = self.is_gate or (self.is_blocking and self.execution.hides_result)
+        return watches and self.execution.on_error == "block"
 
     def __str__(self) -> str:
         return f"hook {self.id!r} ({self.source.place})"

@@ -32,6 +32,13 @@ class Search(Struct, frozen=True, kw_only=True):
     name: str = ""
 
 
+class Look(Struct, frozen=True, kw_only=True):
+    """A predicate left to be asked on a thread, since the event's texts are long."""
+
+    predicate: Predicate
+    event: Event
+
+
 class _Condition(Struct, frozen=True, kw_only=True):
     """The compiled conditions on one argument."""
 
@@ -52,9 +59,9 @@ class CompiledMatch(Struct, frozen=True, kw_only=True):
     conditions: tuple[_Condition, ...]
     predicate: Predicate | None
 
-    def test(self, event: Event) -> bool | tuple[Search, ...]:
+    def test(self, event: Event) -> bool | tuple[Search | Look, ...]:
         """
-        Whether the event is meant, or the searches that all must succeed for it to be.
+        Whether the event is meant, or the searches and looks that all must succeed for it to be.
 
         Raises `UnreadableValueError` when an argument has no text.
         """
@@ -69,9 +76,16 @@ class CompiledMatch(Struct, frozen=True, kw_only=True):
             or (self.tool_name is not None and tool.name != self.tool_name)
         ):
             return False
-        if self.predicate is not None and not self.predicate.holds(event):
+        predicate = self.predicate
+        if predicate is None:
+            return self._test_arguments(tool.args) if tool is not None and self.conditions else True
+        is_quick = predicate.is_quick(event)
+        if is_quick and not predicate.holds(event):
             return False
-        return self._test_arguments(tool.args) if tool is not None and self.conditions else True
+        found = self._test_arguments(tool.args) if tool is not None and self.conditions else True
+        if is_quick or found is False:
+            return found
+        return (*(found if isinstance(found, tuple) else ()), Look(predicate=predicate, event=event))
 
     def _test_arguments(self, args: Mapping[str, Any]) -> bool | tuple[Search, ...]:
         searches: list[Search] = []

@@ -154,9 +154,10 @@ def _strict_layer(entry: Entry) -> tuple[str, str] | None:
 
 
 def _walked_kind(entry: Entry) -> bool | None:
-    """Whether a handler is async; None for what no walk may take: other hooks, conditions on arguments, rechecks."""
+    """Whether a handler is async; None for what no walk may take: other hooks, other conditions, rechecks."""
     hook = entry.hook
-    if not isinstance(hook.action, HandlerAction) or hook.match.args or hook.execution.recheck:
+    is_more_asked = hook.match.args or hook.match.predicate is not None
+    if not isinstance(hook.action, HandlerAction) or is_more_asked or hook.execution.recheck:
         return None
     return hook.action.is_async
 

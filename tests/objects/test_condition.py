@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookline import AfterToolCall, BeforeToolCall, Event, SessionStart, Tool, ToolResult
-from hookline.match import UnreadableValueError, compile_match, find_mismatch
+from hookline.match import Look, UnreadableValueError, compile_match, find_mismatch
 from hookline.objects.condition import MatcherPredicate, make_match
 from hookline.objects.matcher import HookMatcher
 
@@ -84,6 +84,25 @@ def test_a_value_without_a_text_has_no_answer():
     for ask in (match.test, lambda event: find_mismatch(match, event)):
         with pytest.raises(UnreadableValueError):
             ask(call(x=float("nan")))
+
+
+@pytest.mark.parametrize("value", ["x" * 20_000, ["x" * 90] * 200, {"k" * 9_000: "v" * 9_000}, [0] * 3_000])
+def test_a_long_value_is_left_to_be_looked_at_aside(value: Any):
+    match = compile_match(make_match("pre_tool_use", HookMatcher(tool_name_glob="b*", args_jsonpath="$.x")))
+    found = match.test(call(x=value))
+    assert isinstance(found, tuple)
+    (look,) = found
+    assert isinstance(look, Look)
+    assert look.predicate.holds(look.event)
+    assert match.test(call("edit", x=value)) is False
+    assert match.test(call(y=value, x="")) is False
+
+
+def test_a_value_in_itself_is_left_to_be_looked_at_aside():
+    ring: list[Any] = []
+    ring.append(ring)
+    match = compile_match(make_match("pre_tool_use", HookMatcher(args_jsonpath="$.x")))
+    assert isinstance(match.test(call(x=ring)), tuple)
 
 
 def test_a_match_is_shown_by_what_it_asks():

@@ -187,6 +187,15 @@ async def test_after_the_end_of_the_engine_guards_keep_their_gate_closed(bench: 
     assert not other.told
 
 
+async def test_after_the_end_of_the_engine_a_guard_of_results_shows_none(bench: Bench):
+    engine = bench.open()
+    engine.attach([Asking("guard", "post_tool_use", on_error="block"), Asking("other", "post_tool_use")])
+    engine.close(grace_s=0)
+    decision = await engine.fire(make_result_event("key"))
+    assert result_of(decision).text == "hook `guard` failed: the engine is closed"
+    assert find_run(decision, "other").status == "skipped"
+
+
 async def test_an_attached_object_is_listed_like_every_hook(engine: Engine):
     engine.attach(
         [
@@ -467,6 +476,37 @@ async def test_a_match_without_an_answer_is_a_failure_of_the_object(engine: Engi
     assert (decision.verdict, find_run(decision, "before").outcome.kind) == ("block", "match")  # type: ignore[union-attr]
     event = Event(AfterToolCall(tool=Tool(name="edit", args=args), result=ToolResult(text="key")))
     assert result_of(await engine.fire(event)).text.startswith("hook `after` failed: ")
+
+
+async def test_a_long_argument_is_looked_at_beside_the_event_loop(engine: Engine):
+    """A model that writes much neither holds up the host nor gets by a guard."""
+    matcher = HookMatcher(args_jsonpath="$.command", match_regex=r"\bpush\b.*--force\b")
+    engine.attach(Asking("guard", "pre_tool_use", Block(reason="no"), matcher=matcher))
+    event = make_event(args={"command": "é " * 200_000 + "push --force"})
+    turns_of_the_loop = 0
+    task = asyncio.create_task(engine.fire(event))
+    while not task.done():
+        await asyncio.sleep(0.001)
+        turns_of_the_loop += 1
+    assert (await task).reason == "no"
+    assert turns_of_the_loop > 5
+
+
+async def test_a_match_that_takes_too_long_is_a_failure(engine: Engine):
+    """A guard that has no answer in time keeps its gate closed."""
+    matcher = HookMatcher(args_jsonpath="$.command", match_regex=r"\bpush\b")
+    engine.attach(Asking("guard", "pre_tool_use", on_error="block", matcher=matcher), timeout_s=0.001)
+    decision = await engine.fire(make_event(args={"command": "é " * 200_000}))
+    assert (decision.verdict, find_run(decision, "guard").outcome.kind) == ("block", "match")  # type: ignore[union-attr]
+
+
+async def test_a_ring_of_values_has_no_text(engine: Engine):
+    ring: list[Any] = []
+    ring.append(ring)
+    engine.attach(Asking("guard", "pre_tool_use", on_error="block", matcher=HookMatcher(args_jsonpath="$.x")))
+    decision = await engine.fire(make_event(args={"x": ring}))
+    assert decision.reason is not None
+    assert "cannot be read as text" in decision.reason
 
 
 async def test_an_object_that_tries_to_exit_ends_nothing(engine: Engine):

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from typing import assert_type
+from typing import Literal, assert_type
 
-from hookline import BeforeToolCall, Decision, Engine, Event, Hook, Problem, Run, Tool
+from hookline import (
+    Allow,
+    BeforeToolCall,
+    Block,
+    Decision,
+    Engine,
+    Event,
+    Hook,
+    HookMatcher,
+    HookPayload,
+    Problem,
+    Run,
+    ShellHook,
+    Tool,
+)
 
 
 async def host() -> None:
@@ -24,3 +38,21 @@ async def host() -> None:
 def sync_host(engine: Engine, event: Event) -> None:
     assert_type(engine.fire_sync(event), Decision)
     engine.close(grace_s=1)
+
+
+class Guard:
+    """An object as hosts write one."""
+
+    id = "guard"
+    event: Literal["pre_tool_use"] = "pre_tool_use"
+    matcher = HookMatcher(tool_name="bash")
+    on_error: Literal["block"] = "block"
+
+    async def run(self, payload: HookPayload) -> Allow | Block:
+        return Allow() if payload.turn_id else Block(reason="no turn")
+
+
+def attach(engine: Engine) -> None:
+    remove = engine.attach(Guard())
+    assert_type(remove(), None)
+    engine.attach([Guard(), ShellHook("shell", "turn_end", "true")], timeout_s=1.5)

@@ -10,7 +10,7 @@ from hookline.fields import Tool
 from hookline.hook import Match
 from hookline.objects.matcher import CompiledHookMatcher, HookMatcher
 from hookline.objects.records import ObjectEvent, supports_matcher
-from hookline.objects.value import find_text
+from hookline.objects.value import find_text, find_value, is_short
 from hookline.objects.wire import is_told
 
 _LONGEST_SHOWN = 200
@@ -21,6 +21,13 @@ class MatcherPredicate(Struct, frozen=True, kw_only=True):
 
     matcher: HookMatcher
     compiled: CompiledHookMatcher
+
+    def is_quick(self, event: Event) -> bool:
+        """Whether no long text has to be looked at."""
+        tool, compiled = event.tool, self.compiled
+        if tool is None or compiled.path is None or (compiled.names is not None and not compiled.names.hold(tool.name)):
+            return True
+        return is_short(find_value(tool.args, compiled.path))
 
     def holds(self, event: Event) -> bool:
         """Whether the hook is for the event's call; raises `hookline.match.UnreadableValueError`."""
