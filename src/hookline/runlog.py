@@ -87,7 +87,7 @@ def make_record(run: Run, event: Event, *, payloads: LogPayloads) -> dict[str, A
     if isinstance(run.outcome, Failure):
         record |= {"kind": run.outcome.kind, "error": run.outcome.message}
     elif (reason := _reason_of(run)) is not None:
-        record["reason"] = reason[:_LONGEST_TEXT]
+        record["reason"] = reason[: _LONGEST_TEXT + _MARGIN]
     if run.attempt is not None:  # a durable run has the id of its job
         record["attempt"] = run.attempt
     is_clean = payloads != "full"
@@ -102,6 +102,8 @@ def make_record(run: Run, event: Event, *, payloads: LogPayloads) -> dict[str, A
         for key in ("error", "reason", "notes"):
             if key in record:
                 record[key] = redact(record[key])
+    if "reason" in record:
+        record["reason"] = record["reason"][:_LONGEST_TEXT]
     return record
 
 

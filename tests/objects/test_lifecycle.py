@@ -134,8 +134,8 @@ async def test_an_object_that_fails_in_vain_lets_a_call_run(engine: Engine):
     assert (await call(engine)).text == "ok"
 
 
-async def test_the_model_is_told_a_failure_in_place_of_a_result(engine: Engine):
-    """Case 38: as far as the engine's decision goes."""
+async def test_objects_behind_a_guard_that_failed_see_its_failure_in_place_of_the_result(engine: Engine):
+    """Case 38."""
     later = Asking("later", "post_tool_use")
     engine.attach([Asking("guard", "post_tool_use", Error(message="boom"), on_error="block"), later])
     await call(engine)
