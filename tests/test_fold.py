@@ -12,6 +12,7 @@ from builders import make_failed_run, make_hook, make_run, merge_args
 from hookline.events import EVENT_NAMES, EVENT_TYPES, Event, EventType, get_event_type
 from hookline.fields import (
     AfterToolCall,
+    AfterTurn,
     BeforeAgentStart,
     BeforeCompact,
     BeforeModelCall,
@@ -609,3 +610,29 @@ def test_the_most_restrictive_verdict_stands(given_verdicts: list[Any]):
 def test_a_verdict_other_than_allow_always_has_a_reason(given_verdicts: list[Any]):
     decision = fold(make_event(), *(make_run(verdict=verdict) for verdict in given_verdicts))
     assert (decision.reason is None) == decision.is_allowed
+
+
+def hide(event: Event, **execution: Any) -> tuple[Chain, Run]:
+    """A failure of a hook that hides results."""
+    hook = make_hook(event=event.name, hides_result=True, **execution)
+    return Chain(event=event).take(make_failed_run(hook))
+
+
+def test_a_failure_that_hides_the_result_takes_the_place_of_all_its_parts():
+    tool, result = Tool(name="edit"), ToolResult(text="key", content=[{"type": "image"}], details={"key": 1})
+    chain, run = hide(Event(AfterToolCall(tool=tool, result=result)), on_error="block")
+    text = "hook 'h' failed (exit): exit code 1"
+    assert chain.event.fields == AfterToolCall(tool=tool, result=ToolResult(text=text, failed=True))
+    assert chain.edits["result"] == text
+    assert (run.status, run.effects) == ("failed", ("edited",))
+
+
+def test_a_failure_hides_the_result_under_the_policy_block_alone():
+    event = make_result_event("ok")
+    assert hide(event, on_error="warn")[0].event is event
+
+
+def test_a_failure_hides_nothing_where_there_is_no_result():
+    event = Event(AfterTurn(turn=1))
+    chain, run = hide(event, on_error="block")
+    assert (chain.event is event, run.effects) == (True, ())

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from builders import match_args
 from hookline.events import Event
 from hookline.hook import ArgumentMatch, Match
-from hookline.match import Search, UnreadableValueError, compile_match
+from hookline.match import Look, Search, UnreadableValueError, compile_match, find_mismatch
 from hookline.pattern import PatternError
 from support import make_event, make_prompt_event, make_result_event
 
@@ -212,3 +213,36 @@ def test_a_match_needs_a_tool_only_when_it_names_something_of_it():
     assert Match(tool_kind="shell").needs_tool
     assert Match(tool_name="bash").needs_tool
     assert match_args(x={}).needs_tool
+
+
+class Asked:
+    """A predicate that answers as told."""
+
+    def __init__(self, answer: bool, *, is_quick: bool = True) -> None:
+        self._answer = answer
+        self._is_quick = is_quick
+
+    def is_quick(self, event: Event) -> bool:
+        return self._is_quick
+
+    def holds(self, event: Event) -> bool:
+        return self._answer
+
+    def find_mismatch(self, event: Event) -> str | None:
+        return None if self._answer else "no"
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_predicate_must_hold_beside_all_else(answer: bool):
+    compiled = compile_match(Match(tool_name="bash", predicate=Asked(answer)))
+    assert compiled.test(make_event()) is answer
+    assert find_mismatch(compiled, make_event()) == (None if answer else "no")
+    assert compiled.test(make_event(tool="edit")) is False
+
+
+def test_a_predicate_that_is_not_quick_is_left_to_be_asked_aside():
+    predicate = Asked(False, is_quick=False)
+    match = replace(match_args(command={"equals": "ls"}), predicate=predicate)
+    event = make_event()
+    assert compile_match(match).test(event) == (Look(predicate=predicate, event=event),)
+    assert compile_match(match).test(make_event(args={"command": "rm"})) is False

@@ -620,3 +620,11 @@ async def test_writing_a_record_costs_a_dispatch_little(bench: Bench) -> None:
     is_over.set()
     await heart
     assert longest < 0.25
+
+
+def test_the_reason_of_an_answer_is_kept_cut_and_without_secrets():
+    run = make_run(reason=f"{'x' * 1990} {SECRET} {'y' * 5000}")
+    reason = make_record(run, make_event(), payloads="redacted")["reason"]
+    assert len(reason) <= 2000
+    assert SECRET[:8] not in reason
+    assert "reason" not in make_record(make_run(), make_event(), payloads="redacted")

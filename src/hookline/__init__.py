@@ -74,6 +74,14 @@ if TYPE_CHECKING:
     from hookline.lifecycle import ToolCallDeniedError as ToolCallDeniedError
     from hookline.lifecycle import ToolFailedError as ToolFailedError
     from hookline.lifecycle import wrap_tool as wrap_tool
+    from hookline.objects.matcher import HookMatcher as HookMatcher
+    from hookline.objects.protocol import HookObject as HookObject
+    from hookline.objects.records import Allow as Allow
+    from hookline.objects.records import Block as Block
+    from hookline.objects.records import Error as Error
+    from hookline.objects.records import HookPayload as HookPayload
+    from hookline.objects.records import Mutate as Mutate
+    from hookline.objects.shell import ShellHook as ShellHook
     from hookline.outcome import Answer as Answer
     from hookline.outcome import Decision as Decision
     from hookline.outcome import Edit as Edit
@@ -139,6 +147,10 @@ _HOMES = {
         "ToolFailedError",
         "wrap_tool",
     ),
+    "objects.matcher": ("HookMatcher",),
+    "objects.protocol": ("HookObject",),
+    "objects.records": ("Allow", "Block", "Error", "HookPayload", "Mutate"),
+    "objects.shell": ("ShellHook",),
     "outcome": ("Answer", "Decision", "Edit", "Failure", "Run"),
     "problem": ("Place", "Problem"),
 }

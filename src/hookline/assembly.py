@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from hookline.background import Background
 from hookline.delivery import Deliveries
-from hookline.dispatch import Ports, Walker
+from hookline.dispatch import Ports
 from hookline.events import Event
+from hookline.hook import Hook
 from hookline.hookset import HookSet
 from hookline.matcher import Matcher
 from hookline.outbox.files import FileOutbox
 from hookline.outbox.store import OutboxStore
+from hookline.registry import Stretch
 from hookline.runlog import RunLog
-from hookline.runners.base import Runner
+from hookline.runners.base import Progress, Runner
 from hookline.runners.checked import CheckedRunner, Refuse, RunnerByKind
 from hookline.runners.command import CommandRunner
 from hookline.runners.depth import find_stop_reason, read_depth
@@ -24,6 +27,9 @@ from hookline.runners.exchange import Exchange
 from hookline.runners.preparation import Preparation, Surroundings
 from hookline.telling import Teller
 from hookline.waiting import wait_for
+
+if TYPE_CHECKING:
+    from hookline.handling import Handling
 
 
 class Assembly(Struct, frozen=True, kw_only=True, eq=False):
@@ -52,14 +58,14 @@ def assemble(
     outbox: OutboxStore | None,
     keeps_log: bool,
     refuse: Refuse,
-    get_handlers: Callable[[], Runner],
-    walk: Walker,
+    get_handling: Callable[[], Handling],
     fire_failure: Callable[[Event], object],
 ) -> Assembly:
     """
     The parts of an engine over these hooks.
 
-    A `runner` takes the place of all others: then there is no process, no handler and no run log.
+    A `runner` takes the place of all others: then there is no process, no handler and no run log. `get_handling`
+    is first called when there is a handler or an object to run.
     """
     layers = hooks.layers
     depth = read_depth()
@@ -72,7 +78,14 @@ def assemble(
     preparation = Preparation(surroundings, adopt=background.adopt)
     folders = DetachedFolders(calls=home / "detached", outputs=home / "logs", log=home / "log", outbox=home / "outbox")
     processes = CommandRunner(preparation, exchange, adopt=background.adopt)
-    checked = CheckedRunner(runner or RunnerByKind(processes, get_handlers), refuse)
+    by_kind = RunnerByKind(
+        processes, get_handlers=lambda: get_handling().runner, get_objects=lambda: get_handling().objects.runner
+    )
+    checked = CheckedRunner(runner or by_kind, refuse)
+
+    async def walk(stretch: Stretch, first: int, event: Event, note_cancelled: Callable[[Hook], None]) -> Progress:
+        return await get_handling().runner.walk(stretch, first, event, note_cancelled)
+
     deliveries = Deliveries(
         background=background,
         runner=checked,

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from hookline.events import Event
 from hookline.fold import Chain
 from hookline.hook import Hook
-from hookline.match import UnreadableValueError
+from hookline.match import Look, Search, UnreadableValueError
 from hookline.matcher import Matcher, SearchError
 from hookline.outcome import EMPTY_DECISION, Answer, Decision, Failure, QuietRuns, Run
 from hookline.registry import Entry, Link, Registry, Selection, Stretch
@@ -173,7 +173,7 @@ class _Hearing:
         except Exception as error:  # boundary: as in `_run`
             self._take(stretch.entries[first], _crash(stretch.entries[first].hook, error))
             return first + 1
-        if progress.quiet.runs:
+        if progress.quiet.took:
             self.runs.append(progress.quiet)
         if progress.run is not None:
             self._take(stretch.entries[progress.position - 1], progress.run)
@@ -213,11 +213,17 @@ async def _match(entry: Entry, event: Event, matcher: Matcher) -> bool | Failure
         if isinstance(found, bool):
             return found
         for search in found:
-            if not await matcher.search(search):
+            if not await _ask_aside(search, entry.hook, matcher):
                 return False
     except (UnreadableValueError, SearchError) as error:
         return Failure(kind="match", message=str(error), provokable=True)
     return True
+
+
+async def _ask_aside(search: Search | Look, hook: Hook, matcher: Matcher) -> bool:
+    if isinstance(search, Look):
+        return await matcher.look(search, hook.execution.timeout_s)
+    return await matcher.search(search)
 
 
 async def _run(hook: Hook, payload: Payload, ports: Ports) -> Run:

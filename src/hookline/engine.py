@@ -8,7 +8,7 @@ import functools
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -29,12 +29,12 @@ from hookline.hookset import HookSet
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
 from hookline.problem import Problem
-from hookline.registry import Stretch
-from hookline.runners.base import Payload, Progress, Runner
+from hookline.runners.base import Payload, Runner
 from hookline.runners.checked import stop_run
 from hookline.waiting import is_on_asyncio, run_in_thread, wait_for
 
 if TYPE_CHECKING:
+    from hookline.attachment import Attachable
     from hookline.handlers.host import Host
     from hookline.handlers.modules import ErrorListener, Modules
     from hookline.handlers.typed import On, Remove
@@ -79,8 +79,7 @@ class Engine:
             outbox=outbox,
             keeps_log=keeps_log,
             refuse=self._refuse,
-            get_handlers=lambda: self.handling.runner,
-            walk=self._walk,
+            get_handling=lambda: self.handling,
             fire_failure=self._fire_failure,
         )
         self._background = self._parts.background
@@ -155,14 +154,9 @@ class Engine:
             from hookline.handling import Handling  # noqa: PLC0415
 
             host, ui = self._connections
-            self._handling = Handling(self._hooks, host=host, ui=ui)
+            self._handling = Handling(self._hooks, host=host, ui=ui, adopt=self._background.adopt)
             self._parts.teller.listeners.append(self._handling.tell)
         return self._handling
-
-    async def _walk(
-        self, stretch: Stretch, first: int, event: Event, note_cancelled: Callable[[Hook], None]
-    ) -> Progress:
-        return await self.handling.runner.walk(stretch, first, event, note_cancelled)
 
     @property
     def on(self) -> On:
@@ -192,6 +186,15 @@ class Engine:
         """Run a module's command as a user typed it, `/name arguments`; raises what the command raises."""
         cwd = cwd or str(self._hooks.layers.project)
         return await self.handling.run_command(text, session_id=session_id, cwd=cwd)
+
+    def attach(self, objects: Attachable, *, timeout_s: float | None = None) -> Remove:
+        """
+        Attach a hook object, or several in order, behind the hooks that are there; returns what takes them off again.
+
+        They have `timeout_s` to answer, by default the setting `handler_timeout_seconds`; a `ShellHook` has its own
+        limit. Raises `ConfigError` that says all that is wrong with them, an id that is taken too; then none counts.
+        """
+        return self.handling.objects.attach(objects, timeout_s=timeout_s)
 
     @property
     def hooks(self) -> tuple[Hook, ...]:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hookline.edit_rule import EditRule
 from hookline.events import Event, EventType
 from hookline.fields import HookFailed
-from hookline.hook import HandlerAction, Hook
+from hookline.hook import HandlerAction, Hook, ObjectAction
 from hookline.outcome import (
     Answer,
     Decision,
@@ -93,9 +93,20 @@ class Chain(Struct, frozen=True, kw_only=True):
         return replace(self, verdict=answer.verdict, reason=reason, user_message=answer.user_message)
 
     def _take_failure(self, run: Run, failure: Failure) -> tuple[Chain, Run]:
-        if not self.event.type.gate or policy_for(run, failure) != "block":
+        if policy_for(run, failure) != "block":
             return self, run
+        if not self.event.type.gate:
+            return self._hide_result(run) if run.hook.execution.hides_result else (self, run)
         return replace(self, verdict="block", reason=describe_failure(run)), replace(run, effects=("blocked",))
+
+    def _hide_result(self, run: Run) -> tuple[Chain, Run]:
+        """Put a failure in the place of a tool's result, all of whose parts go with it."""
+        edits = restrict(Answer(edits=_show_as_result(describe_failure(run))), self.event.type).edits
+        event = apply_edits(self.event, edits)
+        if event is self.event:
+            return self, run
+        folded = _fold_edits(self.edits, edits, event, is_edited=True)
+        return replace(self, event=event, edits=folded), replace(run, effects=("edited",))
 
     def decide(self, runs: Sequence[Run | QuietRuns]) -> Decision:
         """The decision of the event; a blocked one hands on no edits and texts."""
@@ -162,6 +173,14 @@ def restrict(answer: Answer, row: EventType) -> Answer:
     context = answer.context if _takes_texts(row, "context") else ()
     ignored += [f"context: not on {row.name}"] if answer.context and not context else []
     return replace(answer, verdict=verdict, edits=edits, reminders=reminders, context=context, ignored=tuple(ignored))
+
+
+def _show_as_result(text: str) -> tuple[Edit, ...]:
+    return (
+        Edit(field="result", operation="replace", value=text),
+        Edit(field="details", operation="clear"),
+        Edit(field="is_error", operation="replace", value=True),
+    )
 
 
 def _takes_texts(row: EventType, field: str) -> bool:
@@ -267,6 +286,8 @@ def policy_for(run: Run, failure: Failure) -> str:
 def describe_failure(run: Run) -> str:
     """One text on how a run failed, with what it wrote to stderr."""
     assert isinstance(run.outcome, Failure)
+    if isinstance(run.hook.action, ObjectAction):
+        return f"hook `{run.hook.id}` failed: {run.outcome.message}"
     # What a handler's stderr holds is a traceback, which nobody needs to be told.
     stderr = "" if isinstance(run.hook.action, HandlerAction) else run.stderr.strip()
     if len(stderr) > _STDERR_SHOWN:

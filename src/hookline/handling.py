@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -21,26 +21,33 @@ from hookline.handlers.registration import HandlerError, is_async, make_handler,
 from hookline.handlers.surface import HandlerUI
 from hookline.handlers.typed import On, Remove
 from hookline.handlers.ui import UI, HeadlessUI
-from hookline.hook import HandlerAction, Hook, ModuleSpec
+from hookline.hook import HandlerAction, Hook, ModuleSpec, ObjectAction
 from hookline.hookset import HookSet
 from hookline.outcome import Failure, Run
 from hookline.problem import Place, Problem
+from hookline.process.child import Child
 from hookline.registry import Closure
 from hookline.runners.handler import HandlerRunner
+
+if TYPE_CHECKING:
+    from hookline.attachment import Attachments
 
 logger = logging.getLogger("hookline")
 
 
 class Handling:
-    """Modules, handlers from code, and who wants to hear of failures."""
+    """Modules, handlers and objects from code, and who wants to hear of failures."""
 
-    def __init__(self, hooks: HookSet, *, host: Host | None, ui: UI | None) -> None:
+    def __init__(
+        self, hooks: HookSet, *, host: Host | None, ui: UI | None, adopt: Callable[[Child, str], None]
+    ) -> None:
         self._hooks = hooks
         self._listeners: list[ErrorListener] = []
         self._added: list[LoadedModule] = []
         self.modules = Modules()
         self.around = Surroundings(host=host or UnwiredHost(), ui=HandlerUI(ui or HeadlessUI()))
         self.runner = HandlerRunner(lambda event, is_async: make_context(self.around, event, is_async=is_async))
+        self._adopt = adopt
         self.on: On = cast("On", self._on)
 
     @property
@@ -63,6 +70,14 @@ class Handling:
     def detach(self, hook: Hook) -> None:
         """Take a hook off again."""
         self._hooks.detach(hook)
+
+    @functools.cached_property
+    def objects(self) -> Attachments:
+        """What concerns hook objects."""
+        # Imported when there is one: handlers need neither their records nor their patterns.
+        from hookline.attachment import Attachments  # noqa: PLC0415
+
+        return Attachments(self._hooks, adopt=self._adopt)
 
     def _on(self, event: str, handler: Any = None, **options: Any) -> Any:
         if handler is not None:
@@ -197,10 +212,10 @@ def describe_error(run: Run, event: Event) -> HookError:
     """A failed run for those who listen to failures."""
     assert isinstance(run.outcome, Failure)
     action = run.hook.action
-    is_handler = isinstance(action, HandlerAction)
+    is_code = isinstance(action, HandlerAction | ObjectAction)
     return HookError(
         hook_path=action.origin if isinstance(action, HandlerAction) else str(run.hook.source.place.path),
-        event=event.type.aliases.get("xcsh", event.name) if is_handler else event.name,
+        event=event.type.aliases.get(run.hook.source.dialect, event.name) if is_code else event.name,
         error=run.outcome.message,
         hook_id=run.hook.id,
     )

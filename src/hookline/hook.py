@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
 
-from hookline.events import get_event_type
+from hookline.events import Event, get_event_type
 from hookline.problem import Place
 
 Mode = Literal["blocking", "async", "fire_and_forget"]
@@ -28,6 +28,27 @@ class ArgumentMatch(Struct, frozen=True, kw_only=True):
     regex: str | None = None
 
 
+class Predicate(Protocol):
+    """
+    A condition on an event that the other words of a match cannot say; `str` of it shows it to people.
+
+    `holds` and `find_mismatch` raise `hookline.match.UnreadableValueError` when there is no answer, and take time as
+    the event's texts are long.
+    """
+
+    def is_quick(self, event: Event) -> bool:
+        """Whether the event's texts are so short that `holds` may be asked on an event loop."""
+        ...
+
+    def holds(self, event: Event) -> bool:
+        """Whether the event is meant."""
+        ...
+
+    def find_mismatch(self, event: Event) -> str | None:
+        """Why the event is not meant, in words; None when it is."""
+        ...
+
+
 class Match(Struct, frozen=True, kw_only=True):
     """Which occurrences of its event a hook is for; all that is set must hold."""
 
@@ -36,6 +57,7 @@ class Match(Struct, frozen=True, kw_only=True):
     tool_kind: str | None = None
     tool_name: str | None = None
     args: Mapping[str, ArgumentMatch] = field(default_factory=dict)
+    predicate: Predicate | None = None
 
     @property
     def needs_tool(self) -> bool:
@@ -87,6 +109,20 @@ class HandlerAction(Struct, frozen=True, kw_only=True):
     is_async: bool = False
 
 
+class ObjectAction(Struct, frozen=True, kw_only=True):
+    """
+    Ask a hook object of this process (see `hookline.objects.protocol`).
+
+    `origin` says what kind of object it is. `is_async` tells that its `run` gives something to await;
+    `keeps_time` that it ends by itself at the hook's time limit, and says so better than its runner could.
+    """
+
+    object: Any
+    origin: str
+    is_async: bool = False
+    keeps_time: bool = False
+
+
 ProcessAction = ScriptAction | CommandAction | ShellAction
 
 
@@ -98,7 +134,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     arguments it chooses (see `Failure.provokable`). `is_durable` runs are stored before they are started and
     survive the death of the host; `is_detached` ones outlive it. `recheck` makes a guard run once more when the
     event is edited after the guard had its say. A hook that waits but may not block has `may_block` false: its
-    block becomes context, its edits nothing.
+    block becomes context, its edits nothing. `hides_result` puts the failure of a hook with the policy `block` in
+    the place of a tool's result, so that nobody sees what the hook was to look at first.
     """
 
     mode: Mode = "fire_and_forget"
@@ -111,6 +148,7 @@ class Execution(Struct, frozen=True, kw_only=True):
     is_detached: bool = False
     recheck: bool = False
     may_block: bool = True
+    hides_result: bool = False
 
 
 class Source(Struct, frozen=True, kw_only=True):
@@ -134,7 +172,7 @@ class Hook(Struct, frozen=True, kw_only=True):
 
     id: str
     event: str
-    action: ProcessAction | HandlerAction
+    action: ProcessAction | HandlerAction | ObjectAction
     source: Source
     match: Match = field(default_factory=Match)
     execution: Execution = field(default_factory=Execution)
@@ -160,7 +198,8 @@ class Hook(Struct, frozen=True, kw_only=True):
     @property
     def is_guard(self) -> bool:
         """Whether what this hook watches over must stay closed when it cannot answer."""
-        return self.is_gate and self.execution.on_error == "block"
+        watches = self.is_gate or (self.is_blocking and self.execution.hides_result)
+        return watches and self.execution.on_error == "block"
 
     def __str__(self) -> str:
         return f"hook {self.id!r} ({self.source.place})"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hookline.config.layers import Layers
-from hookline.hook import Hook, LayerName
+from hookline.hook import Hook, LayerName, Settings
 from hookline.registry import Closure, Registry
 
 _RANKS: Mapping[LayerName, int] = {"project": 0, "user": 1, "code": 2}
@@ -45,20 +45,36 @@ class HookSet:
 
     def attach(self, hook: Hook) -> Callable[[], None]:
         """Add a hook behind those of its layer; returns the function that takes it off again."""
+        return self.attach_made(lambda taken, settings: (hook,))
+
+    def attach_made(self, make: Callable[[frozenset[str], Settings], Sequence[Hook]]) -> Callable[[], None]:
+        """
+        Add the hooks that `make` makes, behind those of their layers; returns the function that takes them off again.
+
+        `make` is told the ids that are taken; when it raises, everything stays as it was.
+        """
         with self._lock:
-            self._attached.append(hook)
+            hooks = tuple(make(self._read_ids(), self.layers.settings))
+            self._attached += hooks
             # A thousand hooks attached one by one are indexed once.
             self._registry = None
-            self.listened |= {hook.event} if hook.enabled else set()
-        return lambda: self.detach(hook)
+            self.listened |= {hook.event for hook in hooks if hook.enabled}
+        return lambda: self._detach(hooks)
 
     def detach(self, hook: Hook) -> None:
         """Take a hook off again; one that is not attached is let be."""
+        self._detach((hook,))
+
+    def _detach(self, hooks: tuple[Hook, ...]) -> None:
+        gone = {id(hook) for hook in hooks}
         with self._lock:
             before = len(self._attached)
-            self._attached = [known for known in self._attached if known is not hook]
+            self._attached = [known for known in self._attached if id(known) not in gone]
             if len(self._attached) != before:
                 self._swap()
+
+    def _read_ids(self) -> frozenset[str]:
+        return frozenset(hook.id for hook in (*self.layers.hooks, *self._attached))
 
     def exchange(self, before: Sequence[Hook], after: Sequence[Hook]) -> None:
         """Put the hooks of modules in the place of those before, ahead of all others that are attached, in one step."""
@@ -76,7 +92,7 @@ class HookSet:
     def free_id(self, wanted: str) -> str:
         """The id itself, or with a number behind it when a hook has it already."""
         with self._lock:
-            taken = {hook.id for hook in (*self.layers.hooks, *self._attached)}
+            taken = self._read_ids()
         number = 1
         found = wanted
         while found in taken:

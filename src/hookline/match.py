@@ -1,8 +1,9 @@
 """
 Deciding whether a hook is meant by an event: a `Match` compiled once, asked at every dispatch.
 
-A match asks for an exact profile, tool kind and tool name, and for texts in the tool's arguments. Values that
-are not text are compared as Python's `str` of them. A missing argument or a null never matches.
+A match asks for an exact profile, tool kind and tool name, for texts in the tool's arguments, and for whatever
+its predicate asks. Values that are not text are compared as Python's `str` of them. A missing argument or a null
+never matches.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from hookline.events import Event
-from hookline.hook import ArgumentMatch, Match
+from hookline.hook import ArgumentMatch, Match, Predicate
 from hookline.pattern import Pattern, compile_pattern
 
 _LONGEST_SHOWN = 200
@@ -29,6 +30,13 @@ class Search(Struct, frozen=True, kw_only=True):
     pattern: Pattern
     subject: str
     name: str = ""
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """A predicate left to be asked on a thread, since the event's texts are long."""
+
+    predicate: Predicate
+    event: Event
 
 
 class _Condition(Struct, frozen=True, kw_only=True):
@@ -49,10 +57,11 @@ class CompiledMatch(Struct, frozen=True, kw_only=True):
     tool_name: str | None
     needs_tool: bool
     conditions: tuple[_Condition, ...]
+    predicate: Predicate | None
 
-    def test(self, event: Event) -> bool | tuple[Search, ...]:
+    def test(self, event: Event) -> bool | tuple[Search | Look, ...]:
         """
-        Whether the event is meant, or the searches that all must succeed for it to be.
+        Whether the event is meant, or the searches and looks that all must succeed for it to be.
 
         Raises `UnreadableValueError` when an argument has no text.
         """
@@ -60,16 +69,23 @@ class CompiledMatch(Struct, frozen=True, kw_only=True):
             return False
         if self.profiles and event.profile not in self.profiles:
             return False
-        if not self.needs_tool:
-            return True
-        tool = event.tool
-        if tool is None:
+        tool = event.tool if self.needs_tool else None
+        if self.needs_tool and (
+            tool is None
+            or (self.tool_kind is not None and tool.kind != self.tool_kind)
+            or (self.tool_name is not None and tool.name != self.tool_name)
+        ):
             return False
-        if self.tool_kind is not None and tool.kind != self.tool_kind:
+        predicate = self.predicate
+        if predicate is None:
+            return self._test_arguments(tool.args) if tool is not None and self.conditions else True
+        is_quick = predicate.is_quick(event)
+        if is_quick and not predicate.holds(event):
             return False
-        if self.tool_name is not None and tool.name != self.tool_name:
-            return False
-        return self._test_arguments(tool.args) if self.conditions else True
+        found = self._test_arguments(tool.args) if tool is not None and self.conditions else True
+        if is_quick or found is False:
+            return found
+        return (*(found if isinstance(found, tuple) else ()), Look(predicate=predicate, event=event))
 
     def _test_arguments(self, args: Mapping[str, Any]) -> bool | tuple[Search, ...]:
         searches: list[Search] = []
@@ -105,6 +121,7 @@ def compile_match(match: Match) -> CompiledMatch:
         tool_name=match.tool_name,
         needs_tool=match.needs_tool,
         conditions=tuple(_compile_condition(name, wanted) for name, wanted in match.args.items()),
+        predicate=match.predicate,
     )
 
 
@@ -136,12 +153,15 @@ def find_mismatch(match: CompiledMatch, event: Event) -> str | None:
             return f"{name} must be {wanted!r}; the event has {found!r}"
     if match.profiles and event.profile not in match.profiles:
         return f"profile must be one of {sorted(match.profiles)}; the event has {event.profile!r}"
-    if not match.needs_tool:
-        return None
-    if event.tool is None:
+    tool = event.tool
+    if match.needs_tool and tool is None:
         return f"the match asks for a tool; {event.name} is about none"
+    mismatch = None if match.predicate is None else match.predicate.find_mismatch(event)
+    if mismatch is not None:
+        return mismatch
+    args = {} if tool is None else tool.args
     for condition in match.conditions:
-        mismatch = _find_argument_mismatch(condition, event.tool.args.get(condition.name))
+        mismatch = _find_argument_mismatch(condition, args.get(condition.name))
         if mismatch is not None:
             return f"argument {condition.name!r} {mismatch}"
     return None

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 
-from hookline.match import Search
+from hookline.match import Look, Search
 
 SEARCH_LIMIT_S = 1.0
 _MOST_IDLE_WORKERS = 2
@@ -110,6 +110,18 @@ class Matcher:
             ) from None
         except OSError as error:
             raise SearchError(f"the searching process failed: {error}") from error
+
+    async def look(self, look: Look, limit_s: float) -> bool:
+        """
+        Whether the predicate holds; asked on a thread, whose end nobody waits for when the time is up.
+
+        Raises `SearchError` then, and what the predicate raises.
+        """
+        try:
+            async with asyncio.timeout(limit_s):
+                return await asyncio.to_thread(look.predicate.holds, look.event)
+        except TimeoutError:
+            raise SearchError(f"the matcher ({look.predicate}) had no answer within {limit_s:g} s") from None
 
     async def _search(self, search: Search) -> bool:
         with self._lock:

@@ -88,15 +88,20 @@ class Run(Struct, frozen=True, kw_only=True):
 
 
 class QuietRuns(Struct, frozen=True, kw_only=True):
-    """Runs of hooks that had nothing to say, as (hook, seconds); made into records when somebody looks."""
+    """
+    Runs of hooks that had nothing to say; made into records when somebody looks.
 
-    runs: tuple[tuple[Hook, float], ...]
+    `took` holds for each the position of its hook in `hooks`, and its seconds.
+    """
+
+    hooks: tuple[Hook, ...] = ()
+    took: tuple[tuple[int, float], ...] = ()
 
     def make(self) -> list[Run]:
         """The records."""
         return [
-            Run(hook=hook, status="ok", outcome=NO_OBJECTION, duration_ms=round(took_s * 1000, 3))
-            for hook, took_s in self.runs
+            Run(hook=self.hooks[position], status="ok", outcome=NO_OBJECTION, duration_ms=round(took_s * 1000, 3))
+            for position, took_s in self.took
         ]
 
 
@@ -107,7 +112,7 @@ class RunList(Sequence[Run]):
 
     def __init__(self, parts: Iterable[Run | QuietRuns]) -> None:
         self._parts = tuple(parts)
-        self._length = sum(len(part.runs) if isinstance(part, QuietRuns) else 1 for part in self._parts)
+        self._length = sum(len(part.took) if isinstance(part, QuietRuns) else 1 for part in self._parts)
         self._runs: tuple[Run, ...] | None = None
 
     @property

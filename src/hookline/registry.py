@@ -39,13 +39,14 @@ class Closure(Struct, frozen=True, kw_only=True):
 
 class Stretch(Struct, frozen=True, kw_only=True):
     """
-    Handlers of one kind, plain or async, that stand side by side, with their functions at hand.
+    Handlers of one kind, plain or async, that stand side by side, with their hooks and functions at hand.
 
     `is_conditional` tells that the event's name and tool alone do not say which of them are meant, `shortest_s` is
     the shortest of their time limits.
     """
 
     entries: tuple[Entry, ...]
+    hooks: tuple[Hook, ...]
     functions: tuple[Callable[[Any, Any], Any], ...]
     is_async: bool
     is_conditional: bool
@@ -126,6 +127,7 @@ def make_stretch(entries: Sequence[Entry]) -> Stretch:
     handlers = [action for action in actions if isinstance(action, HandlerAction)]
     return Stretch(
         entries=tuple(entries),
+        hooks=tuple(entry.hook for entry in entries),
         functions=tuple(handler.function for handler in handlers),
         is_async=handlers[0].is_async,
         is_conditional=any(entry.hook.match.profile is not None or entry.hook.match.profiles for entry in entries),
@@ -161,9 +163,10 @@ def _strict_layer(entry: Entry) -> tuple[str, str] | None:
 
 
 def _walked_kind(entry: Entry) -> bool | None:
-    """Whether a handler is async; None for what no walk may take: other hooks, conditions on arguments, rechecks."""
+    """Whether a handler is async; None for what no walk may take: other hooks, other conditions, rechecks."""
     hook = entry.hook
-    if not isinstance(hook.action, HandlerAction) or hook.match.args or hook.execution.recheck:
+    is_more_asked = hook.match.args or hook.match.predicate is not None
+    if not isinstance(hook.action, HandlerAction) or is_more_asked or hook.execution.recheck:
         return None
     return hook.action.is_async
 

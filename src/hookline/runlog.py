@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from hookline.events import Event
 from hookline.hook import LogPayloads, Settings
-from hookline.outcome import Failure, Run
+from hookline.outcome import Answer, Failure, Run
 from hookline.private import make_private_folder
 from hookline.redact import REDACTED, is_secret, redact, redact_text
 
@@ -90,8 +90,8 @@ def make_record(run: Run, event: Event, *, payloads: LogPayloads, before: Event 
     }
     if isinstance(run.outcome, Failure):
         record |= {"kind": run.outcome.kind, "error": run.outcome.message}
-    elif run.reason is not None:
-        record["reason"] = run.reason
+    elif (reason := _reason_of(run)) is not None:
+        record["reason"] = reason[: _LONGEST_TEXT + _MARGIN]
     if run.attempt is not None:  # a durable run has the id of its job
         record["attempt"] = run.attempt
     is_clean = payloads != "full"
@@ -108,7 +108,16 @@ def make_record(run: Run, event: Event, *, payloads: LogPayloads, before: Event 
         for key in ("error", "reason", "notes"):
             if key in record:
                 record[key] = redact(record[key])
+    if "reason" in record:
+        record["reason"] = record["reason"][:_LONGEST_TEXT]
     return record
+
+
+def _reason_of(run: Run) -> str | None:
+    """Why the run did not come about, else why its hook says what it says."""
+    if run.reason is None and isinstance(run.outcome, Answer):
+        return run.outcome.reason
+    return run.reason
 
 
 def _fields_of(value: Any) -> Any:

@@ -338,3 +338,8 @@ def test_following_ends_when_nobody_reads_any_more(bench: Bench) -> None:
         assert process.wait(20) == 1
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
+
+
+def test_a_reason_that_is_on_stderr_too_is_shown_once(bench: Bench) -> None:
+    write_log(bench, record(status="blocked", reason="not now", stderr="not now\n"))
+    assert run_hookline(bench, "log").stdout.count("not now") == 1

@@ -15,7 +15,7 @@ import pytest
 
 from hookline.errors import ConfigError
 from hookline.objects.protocol import HookObject, check_object, run_object
-from hookline.objects.records import Allow, Block, Error, HookOutcome, HookPayload, Mutate, ObjectEvent
+from hookline.objects.records import Allow, Block, Error, HookOutcome, HookPayload, LateError, Mutate, ObjectEvent
 from hookline.objects.shell import PAYLOAD_VARIABLE, ShellHook, ShellLimits
 from hookline.process.child import Child
 from waiting import count_descriptors, wait_for_end, wait_for_pid, wait_until
@@ -263,13 +263,13 @@ async def test_the_output_limit_is_a_setting(size: int):
 
 async def test_a_command_whose_time_is_up_is_an_error():
     """Fact 36: the text of a timeout."""
-    assert await run("sleep 60", timeout_ms=200) == Error(message="hook timed out after 200 ms")
+    assert await run("sleep 60", timeout_ms=200) == LateError(message="hook timed out after 200 ms")
 
 
 async def test_all_that_a_command_started_ends_with_its_time(tmp_path: Path):
     """A8: the whole group is ended, and those that left it."""
     command = "trap '' TERM; setsid sleep 60 & echo $! > left; sleep 60 & echo $! > child; wait"
-    assert await run(command, timeout_ms=500, cwd=str(tmp_path)) == Error(message="hook timed out after 500 ms")
+    assert await run(command, timeout_ms=500, cwd=str(tmp_path)) == LateError(message="hook timed out after 500 ms")
     for name in ("left", "child"):
         await wait_for_end(await wait_for_pid(tmp_path / name))
 

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
-from hookline import BeforeToolCall, Decision, Engine, Event, Hook, Problem, Run, Session, Tool, ToolResult, wrap_tool
+from hookline import (
+    Allow,
+    BeforeToolCall,
+    Block,
+    Decision,
+    Engine,
+    Event,
+    Hook,
+    HookMatcher,
+    HookPayload,
+    Problem,
+    Run,
+    Session,
+    Tool,
+    ToolResult,
+    wrap_tool,
+)
 
 
 async def host() -> None:
@@ -38,3 +54,15 @@ async def agent(engine: Engine) -> None:
         assert_type(await wrap_tool(search, turn)(query="a"), list[str])
         async with turn.compaction("auto") as compaction:
             assert_type(compaction.context, tuple[str, ...])
+
+
+class Guard:
+    """An object as hosts write one."""
+
+    id = "guard"
+    event: Literal["pre_tool_use"] = "pre_tool_use"
+    matcher = HookMatcher(tool_name="bash")
+    on_error: Literal["block"] = "block"
+
+    async def run(self, payload: HookPayload) -> Allow | Block:
+        return Allow() if payload.turn_id else Block(reason="no turn")

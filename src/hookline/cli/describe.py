@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from hookline.hook import CommandAction, HandlerAction, Hook, Match, ScriptAction, ShellAction
+from hookline.hook import CommandAction, HandlerAction, Hook, Match, ObjectAction, ScriptAction, ShellAction
 
 
 def describe_layer(hook: Hook) -> str:
@@ -24,11 +24,13 @@ def describe_match(match: Match) -> str:
         signs = (("==", wanted.equals), ("contains", wanted.contains), ("~", wanted.regex))
         conditions = [f"{name} {sign} '{value}'" for sign, value in signs if value is not None]
         parts += conditions or [f"{name} given"]
+    if match.predicate is not None:
+        parts.append(str(match.predicate))
     return ", ".join(parts) or "every one"
 
 
 def describe_action(hook: Hook) -> str:
-    """What the hook runs, as a shell would be told; of a handler where it is written."""
+    """What the hook runs, as a shell would be told; for code where it comes from."""
     action = hook.action
     if isinstance(action, HandlerAction):
         place = hook.source.place
@@ -37,6 +39,8 @@ def describe_action(hook: Hook) -> str:
         return shlex.join([*action.interpreter, str(action.path), *action.args])
     if isinstance(action, CommandAction):
         return shlex.join([*action.argv, *action.args])
+    if isinstance(action, HandlerAction | ObjectAction):
+        return action.origin
     assert isinstance(action, ShellAction)
     return action.text
 
@@ -61,6 +65,7 @@ def hook_to_json(hook: Hook) -> dict[str, Any]:
                 name: {"equals": wanted.equals, "contains": wanted.contains, "regex": wanted.regex}
                 for name, wanted in match.args.items()
             },
+            **({} if match.predicate is None else {"predicate": str(match.predicate)}),
         },
         "runs": describe_action(hook),
         "mode": hook.execution.mode,

@@ -18,7 +18,7 @@ from hookline.cli.screen import align, paint, reveal, say, say_json, shorten
 from hookline.cli.timeline import describe_event
 from hookline.events import Event
 from hookline.hook import Hook
-from hookline.match import UnreadableValueError, compile_match, find_mismatch
+from hookline.match import Search, UnreadableValueError, compile_match, find_mismatch
 from hookline.matcher import Matcher, SearchError
 from hookline.runners.depth import find_stop_reason, read_depth
 
@@ -111,7 +111,7 @@ async def _find_why_not(hook: Hook, why_not: str | None, event: Event, matcher: 
             return mismatch
         found = compiled.test(event)
         for search in found if isinstance(found, tuple) else ():
-            if not await matcher.search(search):
+            if isinstance(search, Search) and not await matcher.search(search):
                 shown = shorten(search.subject)
                 return f"argument {search.name!r} must match '{search.pattern.text}'; it is {shown!r}"
     except (UnreadableValueError, SearchError) as error:

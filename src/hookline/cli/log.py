@@ -92,7 +92,8 @@ def _explain(record: dict[str, Any]) -> str:
     effects = record.get("effects")
     parts += [str(effect) for effect in effects if effect != "blocked"] if isinstance(effects, list) else []
     if record.get("status") in ("failed", "blocked", "timeout") and record.get("stderr"):
-        parts.append(str(record["stderr"]).strip())
+        stderr = str(record["stderr"]).strip()
+        parts += [stderr] if stderr not in parts else []  # which is the reason where a hook says nothing else
     return ", ".join(parts)
 
 

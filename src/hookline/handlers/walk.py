@@ -12,6 +12,7 @@ import contextvars
 import inspect
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -22,11 +23,13 @@ from hookline.handlers.context import PlainContext
 from hookline.handlers.events import view_event
 from hookline.handlers.lasting import EndingCoroutine
 from hookline.handlers.workers import Workers
-from hookline.hook import Execution
-from hookline.registry import Stretch
+from hookline.hook import Execution, Hook, Match
+from hookline.match import compile_match
+from hookline.registry import Entry, Stretch
 
 # A look at the clock while the user is being asked, or just before a limit.
 _SHORTEST_LOOK_S = 0.01
+_ANY = compile_match(Match())
 
 
 class CancelledItselfError(Exception):
@@ -266,6 +269,28 @@ class Walk(HandlerClock):
     def _settle(self) -> None:
         if not self._done.done():
             self._done.set_result(None)
+
+
+async def call_alone(
+    hook: Hook, function: Callable[[Any, Any], Any], event: Event, workers: Workers, *, is_async: bool
+) -> Said | None:
+    """
+    Call one function for a hook, by the rules of a walk; what it says, also when that is nothing.
+
+    None if no thread could be had.
+    """
+    stretch = Stretch(
+        entries=(Entry(hook=hook, match=_ANY),),
+        hooks=(hook,),
+        functions=(function,),
+        is_async=is_async,
+        is_conditional=False,
+        shortest_s=hook.execution.timeout_s,
+    )
+    walk = Walk(stretch, 0, event, None)
+    if not await walk.go(workers):
+        return None
+    return walk.said or Said(position=0, took_s=walk.quiet[0][1])
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, function: Any) -> None:

@@ -47,8 +47,8 @@ class HookObject(Protocol):
         """
         Answer an event.
 
-        An ordinary function that returns an outcome, or something to wait for, will do as well; it is called on
-        the event loop, so it must be quick.
+        An ordinary function that returns an outcome, or something to wait for, will do as well; an engine calls it
+        on a thread of its own.
         """
 
 
@@ -97,13 +97,27 @@ def check_objects(hooks: Iterable[Any], taken: Iterable[str] = ()) -> tuple[str,
 
 
 async def run_object(hook: HookObject, payload: HookPayload) -> HookOutcome:
-    """Ask an object; whatever it raises, or returns that is no outcome, is an `Error`."""
+    """
+    Ask an object on this event loop; whatever it raises, or returns that is no outcome, is an `Error`.
+
+    Knows no time limit; an engine does.
+    """
     try:
         answer: Any = hook.run(payload)
         if inspect.isawaitable(answer):
             answer = await answer
     except Exception as error:  # boundary: the object is the user's, its failure is an outcome
-        return Error(message=f"it raised {type(error).__name__}: {error}")
+        return describe_raised(error)
+    return read_answer(answer)
+
+
+def describe_raised(error: BaseException) -> Error:
+    """The outcome of an object that raises."""
+    return Error(message=f"it raised {type(error).__name__}: {error}")
+
+
+def read_answer(answer: Any) -> HookOutcome:
+    """The outcome that an object returned, an `Error` for anything else."""
     if not isinstance(answer, get_args(HookOutcome)):
         return Error(message=f"it returned {type(answer).__name__}, which is no outcome (Allow, Mutate, Block, Error)")
     return cast("HookOutcome", answer)

@@ -86,6 +86,10 @@ class Error(Struct, frozen=True, kw_only=True):
         return to_json(self.to_data())
 
 
+class LateError(Error, frozen=True, kw_only=True):
+    """The hook did not answer within its time; in JSON an error like others."""
+
+
 HookOutcome = Allow | Mutate | Block | Error
 
 

@@ -7,6 +7,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import IO, Any
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from hookline.objects.records import (
     Error,
     HookOutcome,
     HookPayload,
+    LateError,
     ObjectEvent,
     Policy,
     parse_outcome,
@@ -51,6 +53,9 @@ class ShellLimits(Struct, frozen=True, kw_only=True):
 
 
 DEFAULT_LIMITS = ShellLimits()
+
+running_adopt: ContextVar[Callable[[Child], None] | None] = ContextVar("running_adopt", default=None)
+"""Who sees to the end of processes of the hook object that this code runs for, None where nobody has said so."""
 
 
 def check_shell(
@@ -85,6 +90,7 @@ class ShellHook:
     unset where they cannot be handed over. `env` is added to the host's environment; `cwd` is the host's own unless
     it is given. What it wrote counts once the command itself has ended. At the end of its time all that it started
     is ended; `adopt`, which gets the child then and when a caller goes away, may be given to see to that elsewhere.
+    An engine that the hook is attached to does so by itself.
 
     Raises `ConfigError` for a command outside of the limits.
     """
@@ -117,7 +123,7 @@ class ShellHook:
         self.cwd = cwd
         self.description = description
         self.limits = limits
-        self._adopt = adopt or _end_aside
+        self._given_adopt = adopt
 
     async def run(self, payload: HookPayload) -> HookOutcome:
         """Run the command to its end or its time limit."""
@@ -132,12 +138,13 @@ class ShellHook:
         return self._read(ended)
 
     async def _run_command(self, command: Command) -> Ended | NotStarted:
-        ended = await run_process(command, adopt=self._adopt)
+        adopt = self._given_adopt or running_adopt.get() or _end_aside
+        ended = await run_process(command, adopt=adopt)
         if isinstance(ended, Ended) or PAYLOAD_VARIABLE not in command.env:
             return ended
         # Some systems take less than 128 KiB; what is asked must not keep a guard from starting.
         env = {name: value for name, value in command.env.items() if name != PAYLOAD_VARIABLE}
-        return await run_process(replace(command, env=env), adopt=self._adopt)
+        return await run_process(replace(command, env=env), adopt=adopt)
 
     def _make_command(self, payload: HookPayload, text: str, stdin: int) -> Command:
         return Command(
@@ -166,7 +173,7 @@ class ShellHook:
         if isinstance(ended, NotStarted):
             return Error(message=ended.message)
         if ended.timed_out:
-            return Error(message=f"hook timed out after {self.timeout_ms} ms")
+            return LateError(message=f"hook timed out after {self.timeout_ms} ms")
         if ended.output_bytes > self.limits.output_bytes:
             return Error(message=f"hook wrote {ended.output_bytes} bytes; the most is {self.limits.output_bytes}")
         return read_output(ended)

@@ -12,6 +12,9 @@ from typing import Any
 from hookline.match import UnreadableValueError
 
 Step = str | int
+_SHORT = 16_384
+# What a number, a key's place and the like count for.
+_ROOM_OF_A_VALUE = 8
 _STEP = re.compile(r"""\[([0-9]{1,9})\]|\['([^']*)'\]|\["([^"]*)"\]|\.+|([^.\[\]]+)""")
 
 
@@ -50,6 +53,12 @@ def find_text(arguments: Any, path: tuple[Step, ...]) -> str | None:
 
     Raises `UnreadableValueError` for a value that has no text.
     """
+    value = find_value(arguments, path)
+    return value if value is None or isinstance(value, str) else to_text(value)
+
+
+def find_value(arguments: Any, path: tuple[Step, ...]) -> Any:
+    """The value at the end of a path; None where there is none."""
     value = arguments
     for step in path:
         if isinstance(step, int):
@@ -60,9 +69,24 @@ def find_text(arguments: Any, path: tuple[Step, ...]) -> str | None:
             if not isinstance(value, Mapping) or step not in value:
                 return None
             value = value[step]
-    if value is None or isinstance(value, str):
-        return value
-    return to_text(value)
+    return value
+
+
+def is_short(value: Any) -> bool:
+    """Whether a value has a text of some thousand characters at most, told without making it."""
+    room, waiting = _SHORT, [value]
+    while waiting:
+        item = waiting.pop()
+        room -= len(item) if isinstance(item, str) else _ROOM_OF_A_VALUE
+        if isinstance(item, Mapping | list | tuple):
+            room -= len(item) * _ROOM_OF_A_VALUE
+        if room < 0:
+            return False
+        if isinstance(item, Mapping):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list | tuple):
+            waiting += item
+    return True
 
 
 def to_text(value: Any) -> str:

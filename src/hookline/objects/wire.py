@@ -14,6 +14,7 @@ from hookline.objects.records import (
     Error,
     HookOutcome,
     HookPayload,
+    LateError,
     Mutate,
     ObjectEvent,
     can_block,
@@ -89,8 +90,14 @@ def _describe_call(tool: Tool) -> dict[str, Any]:
 
 def _describe_turn(turn: AfterTurn) -> dict[str, Any]:
     if turn.status == "ok" and not turn.failed:
-        return {"success": True, "response": None, "tool_calls": None, "iterations": None}
-    return {"success": False, "error": "turn cancelled" if turn.status == "interrupted" else "turn failed"}
+        return {
+            "success": True,
+            "response": turn.response,
+            "tool_calls": turn.tool_calls,
+            "iterations": turn.iterations,
+        }
+    cause = "turn cancelled" if turn.status == "interrupted" else turn.error or "turn failed"
+    return {"success": False, "error": cause}
 
 
 def to_answer(outcome: HookOutcome, event: ObjectEvent) -> Answer | Failure:
@@ -103,19 +110,9 @@ def to_answer(outcome: HookOutcome, event: ObjectEvent) -> Answer | Failure:
                 return Answer(reason=reason, ignored=(f"block: {event} cannot be stopped",))
             return Answer(verdict="block", reason=reason, user_message=user_message)
         case Error(message=message):
-            return Failure(kind="crash", message=message)
+            return Failure(kind="timeout" if isinstance(outcome, LateError) else "crash", message=message)
         case Mutate():
             return _read_patch(outcome, event)
-
-
-def describe_error(hook_id: str, message: str) -> str:
-    """The text of a failure, where it stands for a reason or for a tool's result."""
-    return f"hook `{hook_id}` failed: {message}"
-
-
-def hide_result(hook_id: str, message: str) -> Answer:
-    """What the failure of a hook with policy `block` means after a tool call: its text is the result, an error."""
-    return Answer(edits=_replace_result(describe_error(hook_id, message), is_error=True))
 
 
 def _read_patch(outcome: Mutate, event: ObjectEvent) -> Answer | Failure:
@@ -182,10 +179,9 @@ def _read_context(patch: Mapping[str, Any], ignored: list[str]) -> tuple[str, ..
 
 
 def _replace_result(text: str, *, is_error: bool) -> tuple[Edit, ...]:
-    """A new text; the result's other parts go with the old one, whose secrets they may hold."""
+    """A new text, which takes the place of all blocks too; the details go, since they may hold the same secrets."""
     return (
         Edit(field="result", operation="replace", value=text),
-        Edit(field="content", operation="clear"),
         Edit(field="details", operation="clear"),
         Edit(field="is_error", operation="replace", value=is_error),
     )
