@@ -8,15 +8,16 @@ import functools
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
 from hookline.assembly import assemble
 from hookline.background import ClosedError
+from hookline.catalogue import Catalogue, Meant, find_meant
 from hookline.config.layers import BrokenConfig, Layers, load_layers
 from hookline.config.trust import Trust
 from hookline.dispatch import dispatch
@@ -24,13 +25,12 @@ from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.fold import Chain, find_warnings
 from hookline.handlers.discover import Provider
-from hookline.hook import HandlerAction, Hook, ModuleSpec, Settings
+from hookline.hook import Hook, LayerName, ModuleSpec, Settings
 from hookline.hookset import HookSet
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
 from hookline.problem import Problem
-from hookline.registry import Stretch
-from hookline.runners.base import Payload, Progress, Runner
+from hookline.runners.base import Payload, Runner
 from hookline.runners.checked import stop_run
 from hookline.waiting import is_on_asyncio, run_in_thread, wait_for
 
@@ -71,18 +71,19 @@ class Engine:
         self._hooks = HookSet(layers)
         self._handling: Handling | None = None
         self._connections = (host, ui)
-        self._problems = layers.problems
+        self._module_problems: tuple[Problem, ...] = ()
         self._parts = assemble(
             self._hooks,
             runner=runner,
             outbox=outbox,
             keeps_log=keeps_log,
-            refuse=self._refuse,
+            refuse=self._hooks.refuse,
             get_handlers=lambda: self.handling.runner,
-            walk=self._walk,
+            walk=lambda *step: self.handling.runner.walk(*step),  # noqa: PLW0108 - handling is made when needed
             fire_failure=self._fire_failure,
         )
         self._background = self._parts.background
+        self._catalogue = Catalogue(self._hooks, self._parts)
         self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
 
     @classmethod
@@ -97,6 +98,7 @@ class Engine:
         host: Host | None = None,
         ui: UI | None = None,
         providers: Sequence[Provider] = (),
+        vix_hooks: str | os.PathLike[str] | None = None,
     ) -> Self:
         """
         Load the hooks of a project and of its user.
@@ -107,7 +109,8 @@ class Engine:
         only as the user has trusted them (`hookline trust`); `trust` may also be `"all"`, `"none"`, or the
         digests that are trusted. A user's or trusted project's file that cannot be parsed keeps closed what it
         guarded; `broken_config="open"` does without. What could not be loaded is in `problems`, and is logged.
-        Modules act on the `host` and ask the user through the `ui`; `providers` find more of them.
+        Modules act on the `host` and ask the user through the `ui`; `providers` find more of them. `vix_hooks` is the
+        folder of the user's hook folders, which enables their dialect.
 
         Raises `ConfigError` for an option that cannot be honoured, and for a required module that cannot be loaded.
         """
@@ -119,6 +122,7 @@ class Engine:
             trust=trust,
             broken_config=broken_config,
             providers=providers,
+            vix_hooks=None if vix_hooks is None else Path(os.path.abspath(vix_hooks)),  # noqa: PTH100 - as above
         )
         engine = cls(layers, host=host, ui=ui)
         engine.start()
@@ -144,7 +148,7 @@ class Engine:
     def _load_modules(self, specs: tuple[ModuleSpec, ...]) -> None:
         layers = self._hooks.layers
         problems, closures = self.handling.load(specs)
-        self._problems = (*layers.problems, *problems)
+        self._module_problems = tuple(problems)
         if closures:
             self._hooks.use(replace(layers, closures=(*layers.closures, *closures)))
 
@@ -159,11 +163,6 @@ class Engine:
             self._handling = Handling(self._hooks, host=host, ui=ui)
             self._parts.teller.listeners.append(self._handling.tell)
         return self._handling
-
-    async def _walk(
-        self, stretch: Stretch, first: int, event: Event, note_cancelled: Callable[[Hook], None]
-    ) -> Progress:
-        return await self.handling.runner.walk(stretch, first, event, note_cancelled)
 
     @property
     def on(self) -> On:
@@ -184,7 +183,12 @@ class Engine:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What loading found, everything that was left out included."""
-        return self._problems
+        return (*self._hooks.layers.problems, *self._module_problems)
+
+    @property
+    def invalid(self) -> tuple[Problem, ...]:
+        """The problems because of which something was left out."""
+        return tuple(problem for problem in self.problems if problem.severity == "error")
 
     @property
     def settings(self) -> Settings:
@@ -198,6 +202,30 @@ class Engine:
         Ask before building an event, so that an agent without hooks pays nothing for them.
         """
         return event_name in self._hooks.listened
+
+    def match(self, event: Event) -> Meant:
+        """The enabled hooks that an event is meant for as it stands; runs nothing."""
+        return find_meant(self._hooks.registry, event)
+
+    def find_hook(self, hook_id: str) -> Hook | None:
+        """The first hook with this id, enabled or not; None when there is none."""
+        return self._catalogue.find_hook(hook_id)
+
+    def snapshot(self) -> dict[str, Any]:
+        """What a page of hooks shows, as JSON data; reads files, so call it where nobody waits."""
+        return self._catalogue.take_snapshot(self.invalid)
+
+    def trigger(self, hook_id: str, *, cwd: str = "") -> Decision:
+        """Start a hook by hand, disabled or not; `settle` waits for it. Raises `ConfigError` for an unknown id."""
+        return self._catalogue.trigger(hook_id, cwd=cwd)
+
+    def set_enabled(self, hook_id: str, *, is_enabled: bool, layer: LayerName | None = None) -> bool:
+        """
+        Switch a hook on or off, in its file and here; returns whether that changed the file.
+
+        Raises `HooklineError` for a hook that is in no file of the user's, or cannot be switched in one place.
+        """
+        return self._catalogue.set_enabled(hook_id, is_enabled=is_enabled, layer=layer)
 
     async def fire(self, event: Event) -> Decision:
         """
@@ -324,15 +352,6 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-    def _refuse(self, hook: Hook) -> str | None:
-        """Why a hook may not run: its project's hooks are no longer what was trusted."""
-        snapshot = self._hooks.layers.snapshot
-        # What a module was loaded from may change: what runs is what was trusted.
-        if snapshot is None or hook.source.layer != "project" or isinstance(hook.action, HandlerAction):
-            return None
-        change = snapshot.find_change()
-        return None if change is None else f"{change} has changed since you trusted it; see hookline trust"
 
     async def _dispatch(self, event: Event) -> Decision:
         if not event.cwd:

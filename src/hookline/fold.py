@@ -73,7 +73,8 @@ class Chain(Struct, frozen=True, kw_only=True):
         Take in runs that were made side by side on the same event.
 
         The strictest verdict stands with its first reason; of the edits of one field the first stands, and
-        others that differ are conflicts; everything else is added up in order.
+        others that differ are conflicts; everything else is added up in order. The contexts are one text where
+        their dialect puts something before them.
         """
         chain: Chain = self
         taken: list[Run] = []
@@ -83,6 +84,10 @@ class Chain(Struct, frozen=True, kw_only=True):
             chain, counted = chain.take(kept)
             chain = replace(chain, conflicts=(*chain.conflicts, *conflicts))
             taken.append(counted)
+        contexts = chain.context[len(self.context) :]
+        lead = runs[0].hook.source.context_lead if runs else ""
+        if contexts and lead:
+            chain = replace(chain, context=(*self.context, lead + "\n".join(contexts)))
         return chain, taken
 
     def _take_verdict(self, run: Run, answer: Answer) -> Chain:
@@ -95,7 +100,10 @@ class Chain(Struct, frozen=True, kw_only=True):
     def _take_failure(self, run: Run, failure: Failure) -> tuple[Chain, Run]:
         if not self.event.type.gate or policy_for(run, failure) != "block":
             return self, run
-        return replace(self, verdict="block", reason=describe_failure(run)), replace(run, effects=("blocked",))
+        counted = replace(run, effects=("blocked",))
+        if self.is_blocked:  # by another hook of the same link, whose reason stands
+            return self, counted
+        return replace(self, verdict="block", reason=describe_failure(run), user_message=None), counted
 
     def decide(self, runs: Sequence[Run | QuietRuns]) -> Decision:
         """The decision of the event; a blocked one hands on no edits and texts."""

@@ -27,14 +27,31 @@ class ArgumentMatch(Struct, frozen=True, kw_only=True):
     regex: str | None = None
 
 
+class SubjectMatch(Struct, frozen=True, kw_only=True):
+    """
+    A pattern that the event's subject must match as a whole (see `hookline.match.find_subject`).
+
+    It is a pattern of Go or Rust, which has its answer in linear time.
+    """
+
+    pattern: str
+    flavour: Literal["go", "rust"] = "go"
+
+
 class Match(Struct, frozen=True, kw_only=True):
-    """Which occurrences of its event a hook is for; all that is set must hold."""
+    """
+    Which occurrences of its event a hook is for; all that is set must hold.
+
+    `unless_denied_by` leaves out results of tool calls that never ran because a hook, or the user, said no.
+    """
 
     profile: str | None = None
     profiles: tuple[str, ...] = ()
     tool_kind: str | None = None
     tool_name: str | None = None
     args: Mapping[str, ArgumentMatch] = field(default_factory=dict)
+    subject: SubjectMatch | None = None
+    unless_denied_by: tuple[Literal["hook", "user"], ...] = ()
 
     @property
     def needs_tool(self) -> bool:
@@ -86,6 +103,39 @@ class HandlerAction(Struct, frozen=True, kw_only=True):
     is_async: bool = False
 
 
+class AgentAction(Struct, frozen=True, kw_only=True):
+    """
+    What actions that a model works on have in common.
+
+    An empty `cwd` means the session's working directory. `auto_write` and `auto_dirs` tell whether the work may
+    write files, and use other folders, without asking.
+    """
+
+    cwd: str = ""
+    auto_write: bool = True
+    auto_dirs: bool = True
+
+
+class PromptAction(AgentAction, frozen=True, kw_only=True):
+    """Put a prompt to a model, with the event's payload; the text it ends with is the reply."""
+
+    prompt: str
+
+
+class WorkflowStep(Struct, frozen=True, kw_only=True):
+    """One step of an inline workflow: a shell command or a prompt; the other one is empty."""
+
+    command: str = ""
+    prompt: str = ""
+
+
+class WorkflowAction(AgentAction, frozen=True, kw_only=True):
+    """Run a workflow that the host knows by this name, or the steps; the text it ends with is the reply."""
+
+    name: str = ""
+    steps: tuple[WorkflowStep, ...] = ()
+
+
 ProcessAction = ScriptAction | CommandAction | ShellAction
 
 
@@ -117,12 +167,14 @@ class Source(Struct, frozen=True, kw_only=True):
     Where a hook comes from: the layer, the dialect it is written in, and the place of its entry.
 
     `evaluation` is a property of the dialect: how the answers of its hooks in one layer are put together.
+    `context_lead` is what the model reads before the contexts of hooks that are asked side by side.
     """
 
     layer: LayerName
     dialect: str
     place: Place
     evaluation: Evaluation = "chain"
+    context_lead: str = ""
 
 
 class Hook(Struct, frozen=True, kw_only=True):
@@ -130,7 +182,7 @@ class Hook(Struct, frozen=True, kw_only=True):
 
     id: str
     event: str
-    action: ProcessAction | HandlerAction
+    action: ProcessAction | HandlerAction | PromptAction | WorkflowAction
     source: Source
     match: Match = field(default_factory=Match)
     execution: Execution = field(default_factory=Execution)

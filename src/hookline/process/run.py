@@ -26,7 +26,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     A process that was started and has had its time.
 
     After a time limit the status may still be unknown: what is left of the process is being ended elsewhere.
-    `is_cut` says that there was more output than is kept.
+    `is_cut` says that there was more output than is kept, `is_stdout_cut` that it was of stdout.
     """
 
     status: Status
@@ -35,6 +35,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     stdout: str
     stderr: str
     is_cut: bool = False
+    is_stdout_cut: bool = False
 
 
 class NotStarted(Struct, frozen=True, kw_only=True):
@@ -85,6 +86,7 @@ async def run_process(
         stdout=watch.stdout.text(),
         stderr=watch.stderr.text(),
         is_cut=watch.stdout.is_cut or watch.stderr.is_cut,
+        is_stdout_cut=watch.stdout.is_cut,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from hookline.hook import HandlerAction, Hook
+from hookline.hook import HandlerAction, Hook, PromptAction, WorkflowAction
 from hookline.outcome import Failure, Run
 from hookline.runners.base import Payload, Runner
 
@@ -30,16 +30,25 @@ class CheckedRunner:
 
 
 class RunnerByKind:
-    """Runs each hook by the runner for its kind of action; that for handlers is made when there is one to run."""
+    """
+    Runs each hook by the runner for its kind of action; that for handlers is made when there is one to run.
 
-    def __init__(self, processes: Runner, get_handlers: Callable[[], Runner]) -> None:
+    `agents` is the runner for prompts and workflows.
+    """
+
+    def __init__(self, processes: Runner, get_handlers: Callable[[], Runner], agents: Runner) -> None:
         self._processes = processes
         self._get_handlers = get_handlers
+        self._agents = agents
 
     async def run(self, hook: Hook, payload: Payload, *, run_id: str | None = None) -> Run:
         """Run the hook."""
-        runner = self._get_handlers() if isinstance(hook.action, HandlerAction) else self._processes
-        return await runner.run(hook, payload, run_id=run_id)
+        return await self._choose(hook).run(hook, payload, run_id=run_id)
+
+    def _choose(self, hook: Hook) -> Runner:
+        if isinstance(hook.action, HandlerAction):
+            return self._get_handlers()
+        return self._agents if isinstance(hook.action, PromptAction | WorkflowAction) else self._processes
 
 
 def stop_run(hook: Hook, reason: str, *, run_id: str | None = None) -> Run:
