@@ -35,6 +35,7 @@ from hookline.hook import (
     HandlerAction,
     Hook,
     LayerName,
+    Match,
     PromptAction,
     ScriptAction,
     ShellAction,
@@ -271,6 +272,7 @@ def describe_hooks(listed: Iterable[Listed], layers: Layers) -> list[dict[str, A
             "layer": hook.source.layer,
             "dialect": hook.source.dialect,
             "source": str(hook.source.place),
+            "match": _describe_match(hook.match),
             "kind": _KINDS[type(hook.action)],
             "runs": describe_action(hook),
             "mode": hook.execution.mode,
@@ -296,7 +298,7 @@ def describe_invalid(problems: Iterable[Problem]) -> list[dict[str, Any]]:
 
 
 def describe_action(hook: Hook) -> str:
-    """What the hook runs, as a shell would be told."""
+    """What the hook runs, as a shell would be told; of a handler where it is written."""
     action = hook.action
     if isinstance(action, ScriptAction):
         return shlex.join([*action.interpreter, str(action.path), *action.args])
@@ -308,7 +310,22 @@ def describe_action(hook: Hook) -> str:
         return f"prompt: {action.prompt}"
     if isinstance(action, WorkflowAction):
         return f"workflow: {action.name or '; '.join(step.command or step.prompt for step in action.steps)}"
-    return action.origin
+    place = hook.source.place
+    return f"{place.path.name}:{place.line}" if place.line else place.path.name
+
+
+def _describe_match(match: Match) -> dict[str, Any]:
+    return {
+        "profile": match.profile,
+        "profiles": list(match.profiles),
+        "tool_kind": match.tool_kind,
+        "tool_name": match.tool_name,
+        "args": {
+            name: {"equals": wanted.equals, "contains": wanted.contains, "regex": wanted.regex}
+            for name, wanted in match.args.items()
+        },
+        "subject": None if match.subject is None else match.subject.pattern,
+    }
 
 
 def _read_states(layers: Layers) -> dict[str, State]:

@@ -90,7 +90,7 @@ async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reaso
                 *selection.blocking[position:],
                 *(other for other in selection.others if other not in hearing.begun),
             )
-            reason = f"hook {hearing.find_blocker()!r} blocked the event"
+            reason = f"hook {hearing.blocker!r} blocked the event"
             hearing.runs += await _skip(rest, hearing.chain.event, ports, reason)
             return hearing.chain.decide(hearing.runs)
 
@@ -118,6 +118,12 @@ class _Hearing:
         self._stop_reason = stop_reason
         self._heard: list[tuple[Entry, Event]] = []  # the guards, and the event as each of them left it
         self._payload = Payload(event)
+
+    @property
+    def blocker(self) -> str:
+        """The id of the hook that blocked the event."""
+        runs = (run for run in self.runs if isinstance(run, Run) and "blocked" in run.effects)
+        return next(run.hook.id for run in runs)
 
     def _read_payload(self) -> Payload:
         if self._payload.event is not self.chain.event:
@@ -157,10 +163,6 @@ class _Hearing:
 
     def _find_silence(self, hook: Hook) -> str | None:
         return self._ports.find_silence(hook.source.dialect, self.chain.event)
-
-    def find_blocker(self) -> str:
-        """The id of the first hook that blocked the event."""
-        return next(run.hook.id for run in self.runs if isinstance(run, Run) and "blocked" in run.effects)
 
     def _take(self, entry: Entry, run: Run) -> None:
         if run.status != "skipped":

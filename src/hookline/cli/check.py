@@ -12,10 +12,13 @@ import click
 from hookline.cli.options import home_option, json_option, load, project_option
 from hookline.cli.screen import paint, problem_to_json, say, say_json, show_problem
 from hookline.config.file import LoadedFile, load_file
+from hookline.config.folders import find_folders
 from hookline.config.layers import Layers, find_foreign_files
 from hookline.config.lint import lint_file
 from hookline.config.locate import HookFile, default_home
+from hookline.dialects.base import Reading
 from hookline.dialects.table import DIALECTS
+from hookline.dialects.vix import VIX
 from hookline.problem import Place, Problem
 
 _TRUST_CODES = frozenset({"untrusted", "untrustable", "trust-changed"})
@@ -34,11 +37,13 @@ def command(files: tuple[Path, ...], project: Path, home: Path | None, as_json: 
     work as it is written.
     """
     if files:
-        loaded = [load_file(_to_hook_file(path, home)) for path in files]
+        loaded = [_load_named(_to_hook_file(path, home)) for path in files]
+        specs = 0
         problems = [problem for file in loaded for problem in (*file.reading.problems, *lint_file(file))]
     else:
         layers = load(project, home, trust="all")
         loaded = list(layers.files)
+        specs = len(layers.folders.specs)
         linted = [problem for file in loaded for problem in lint_file(file)]
         problems = [*layers.problems, *linted, *_find_disabled_dialects(project, layers)]
         problems += [problem for problem in load(project, home).problems if problem.code in _TRUST_CODES]
@@ -48,14 +53,14 @@ def command(files: tuple[Path, ...], project: Path, home: Path | None, as_json: 
         say_json(
             {
                 "files": [str(file.file.path) for file in loaded],
-                "hooks": sum(len(file.reading.hooks) for file in loaded),
+                "hooks": specs + sum(len(file.reading.hooks) for file in loaded),
                 "errors": counts["error"],
                 "warnings": counts["warning"],
                 "problems": [problem_to_json(problem) for problem in problems],
             }
         )
     else:
-        _show(loaded, problems, counts)
+        _show(loaded, problems, counts, specs=specs)
     return 1 if counts["error"] else 0
 
 
@@ -66,6 +71,17 @@ def _to_hook_file(path: Path, home: Path | None) -> HookFile:
     own_home = home.absolute() if home is not None else default_home(dialect)
     layer: Literal["project", "user"] = "user" if full.is_relative_to(own_home) else "project"
     return HookFile(layer=layer, dialect=dialect, path=path)
+
+
+def _load_named(file: HookFile) -> LoadedFile:
+    """A file that is named; the spec of a hook folder is read as its folder is."""
+    if file.dialect is not VIX:
+        return load_file(file)
+    path = file.path.absolute()
+    found = find_folders(path.parent.parent)
+    hooks = tuple(hook for hook in found.hooks if hook.source.place.path == path)
+    problems = tuple(problem for problem in found.problems if problem.place.path == path)
+    return LoadedFile(file=file, reading=Reading(hooks=hooks, problems=problems))
 
 
 def _find_disabled_dialects(project: Path, layers: Layers) -> Iterable[Problem]:
@@ -80,7 +96,7 @@ def _find_disabled_dialects(project: Path, layers: Layers) -> Iterable[Problem]:
         )
 
 
-def _show(loaded: list[LoadedFile], problems: list[Problem], counts: Counter[str]) -> None:
+def _show(loaded: list[LoadedFile], problems: list[Problem], counts: Counter[str], *, specs: int) -> None:
     texts: dict[Path, list[str]] = {}
     for problem in problems:
         path = problem.place.path
@@ -88,12 +104,12 @@ def _show(loaded: list[LoadedFile], problems: list[Problem], counts: Counter[str
             texts[path] = _read_lines(path)
         for line in show_problem(problem, texts[path]):
             say(line)
-    if not loaded:
+    if not loaded and not specs and not problems:
         say("no hooks file was found; hookline init writes one")
         return
     hooks = [hook for file in loaded for hook in file.reading.hooks]
     off = sum(not hook.enabled for hook in hooks)
-    summary = f"{_count(len(loaded), 'file')}, {_count(len(hooks), 'hook')} read"
+    summary = f"{_count(len(loaded), 'file')}, {_count(len(hooks) + specs, 'hook')} read"
     summary += f" ({off} switched off): " if off else ": "
     summary += f"{_count(counts['error'], 'error')}, {_count(counts['warning'], 'warning')}"
     say(paint(summary, "red" if counts["error"] else "yellow" if counts["warning"] else "green"))

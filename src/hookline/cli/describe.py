@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from typing import Any
-
-from hookline.hook import CommandAction, Hook, Match, ScriptAction, ShellAction
+from hookline.hook import Hook, Match
 
 
 def describe_layer(hook: Hook) -> str:
@@ -23,43 +20,6 @@ def describe_match(match: Match) -> str:
         signs = (("==", wanted.equals), ("contains", wanted.contains), ("~", wanted.regex))
         conditions = [f"{name} {sign} '{value}'" for sign, value in signs if value is not None]
         parts += conditions or [f"{name} given"]
+    if match.subject is not None:
+        parts.append(f"subject ~ '{match.subject.pattern}'")
     return ", ".join(parts) or "every one"
-
-
-def describe_action(hook: Hook) -> str:
-    """What the hook runs, as a shell would be told."""
-    action = hook.action
-    if isinstance(action, ScriptAction):
-        return shlex.join([*action.interpreter, str(action.path), *action.args])
-    if isinstance(action, CommandAction):
-        return shlex.join([*action.argv, *action.args])
-    assert isinstance(action, ShellAction)
-    return action.text
-
-
-def hook_to_json(hook: Hook) -> dict[str, Any]:
-    """A hook as data."""
-    match = hook.match
-    return {
-        "id": hook.id,
-        "event": hook.event,
-        "enabled": hook.enabled,
-        "description": hook.description,
-        "layer": hook.source.layer,
-        "dialect": hook.source.dialect,
-        "source": str(hook.source.place),
-        "match": {
-            "profile": match.profile,
-            "profiles": list(match.profiles),
-            "tool_kind": match.tool_kind,
-            "tool_name": match.tool_name,
-            "args": {
-                name: {"equals": wanted.equals, "contains": wanted.contains, "regex": wanted.regex}
-                for name, wanted in match.args.items()
-            },
-        },
-        "runs": describe_action(hook),
-        "mode": hook.execution.mode,
-        "timeout_seconds": hook.execution.timeout_s,
-        "on_error": hook.execution.on_error,
-    }

@@ -16,6 +16,7 @@ from hookline.cli.options import home_option, json_option, load, project_option
 from hookline.cli.screen import align, paint, reveal, say, say_json, shorten
 from hookline.cli.timeline import describe_event
 from hookline.config.layers import Layers
+from hookline.dialects.table import get_dialect
 from hookline.events import Event
 from hookline.hook import Hook
 from hookline.match import UnreadableValueError, compile_match, find_mismatch
@@ -76,7 +77,12 @@ async def _explain(layers: Layers, event: Event, stopped: str | None) -> list[_E
     matcher = Matcher()
     try:
         return [
-            _Explanation(hook=hook, why_not=await _find_why_not(hook, why_not or stopped, event, matcher))
+            _Explanation(
+                hook=hook,
+                why_not=await _find_why_not(
+                    hook, why_not or get_dialect(hook.source.dialect).find_silence(event) or stopped, event, matcher
+                ),
+            )
             for hook, why_not in _hooks_of(layers, event.name)
         ]
     finally:
@@ -89,6 +95,9 @@ def _hooks_of(layers: Layers, event_name: str) -> Iterable[tuple[Hook, str]]:
             if hook.event == event_name:
                 off = "" if hook.enabled else "it is disabled"
                 yield hook, f"its project's hooks are not loaded: {loaded.why_not}" if loaded.why_not else off
+    for hook in layers.folders.hooks:
+        if hook.event == event_name:
+            yield hook, "" if hook.enabled else "it is disabled"
 
 
 async def _find_why_not(hook: Hook, why_not: str | None, event: Event, matcher: Matcher) -> str | None:

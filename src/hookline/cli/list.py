@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from hookline.cli.describe import describe_action, describe_layer, describe_match, hook_to_json
+from hookline.catalogue import Listed, describe_action, describe_hooks, describe_invalid
+from hookline.cli.describe import describe_layer, describe_match
 from hookline.cli.options import home_option, json_option, load, project_option
 from hookline.cli.screen import align, paint, problem_to_json, say, say_json, shorten, show_problem
 from hookline.config.layers import Layers, find_foreign_files
-from hookline.hook import Hook
 
 
 @click.command("list")
@@ -25,11 +25,13 @@ def command(project: Path, home: Path | None, as_json: bool) -> None:
     """
     layers = load(project, home)
     foreign = find_foreign_files(layers.project, layers)
-    hooks = [(hook, loaded.is_counted, loaded.why_not) for loaded in layers.files for hook in loaded.reading.hooks]
+    hooks = [Listed(hook=hook, why_not=loaded.why_not) for loaded in layers.files for hook in loaded.reading.hooks]
+    hooks += [Listed(hook=hook) for hook in layers.folders.hooks]
     if as_json:
         say_json(
             {
-                "hooks": [{**hook_to_json(hook), "loaded": is_loaded} for hook, is_loaded, _ in hooks],
+                "hooks": describe_hooks(hooks, layers),
+                "invalid": describe_invalid(layers.problems),
                 "closed_events": [
                     {"event": closure.event, "hook": closure.hook_id, "reason": closure.reason}
                     for closure in layers.closures
@@ -44,28 +46,34 @@ def command(project: Path, home: Path | None, as_json: bool) -> None:
         say(f"not read: {file.path} (enable the dialect {file.dialect.name}: see hookline check)", to_stderr=True)
 
 
-def _show(layers: Layers, hooks: list[tuple[Hook, bool, str]]) -> None:
+def _show(layers: Layers, hooks: list[Listed]) -> None:
     titles = ("HOOK", "EVENT", "MODE", "ON ERROR", "LAYER", "STATE", "MATCH", "RUNS")
     rows = [
         (
-            paint(hook.id, "cyan"),
-            hook.event,
-            hook.execution.mode,
-            hook.execution.on_error,
-            describe_layer(hook),
-            paint(why_not, "yellow") if not is_loaded else "on" if hook.enabled else paint("off", dim=True),
-            shorten(describe_match(hook.match), 60),
-            shorten(describe_action(hook), 60),
+            paint(listed.hook.id, "cyan"),
+            listed.hook.event,
+            listed.hook.execution.mode,
+            listed.hook.execution.on_error,
+            describe_layer(listed.hook),
+            _describe_state(listed),
+            shorten(describe_match(listed.hook.match), 60),
+            shorten(describe_action(listed.hook), 60),
         )
-        for hook, is_loaded, why_not in hooks
+        for listed in hooks
     ]
     if rows:
         for line in align([[paint(title, bold=True) for title in titles], *rows]):
             say(line)
-    elif not layers.files:
+    elif not layers.files and not layers.folders.loaded.invalid:
         say("no hooks file was found; hookline init writes one")
     for closure in layers.closures:
         say(paint(f"closed: {closure.event}: {closure.reason}", "red"), to_stderr=True)
     for problem in layers.problems:
         for line in show_problem(problem):
             say(line, to_stderr=True)
+
+
+def _describe_state(listed: Listed) -> str:
+    if listed.why_not:
+        return paint(listed.why_not, "yellow")
+    return "on" if listed.hook.enabled else paint("off", dim=True)

@@ -70,6 +70,7 @@ def _find(layers: Layers, hook_id: str, layer: str | None) -> Hook:
         for hook in loaded.reading.hooks
         if hook.id == hook_id and layer in (None, hook.source.layer)
     ]
+    found += [(hook, "") for hook in layers.folders.hooks if hook.id == hook_id and layer in (None, "user")][:1]
     if not found:
         for problem in layers.problems:
             if problem.hook_id == hook_id:

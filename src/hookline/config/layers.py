@@ -35,8 +35,6 @@ from hookline.registry import Closure
 
 BrokenConfig = Literal["closed", "open"]
 
-_COLLISION = "id-collision"
-
 
 class Layers(Struct, frozen=True, kw_only=True):
     """
@@ -146,7 +144,7 @@ def reload_folders(layers: Layers) -> Layers:
         hooks=_order_hooks(layers.files, layers.modules, after, layers.homes),
         closures=(*(closure for closure in layers.closures if closure not in before.closures), *after.closures),
         problems=(
-            *(found for found in layers.problems if found.code != _COLLISION and found not in before.problems),
+            *(found for found in layers.problems if found.code != "id-collision" and found not in before.problems),
             *_find_collisions([*counted, Reading(hooks=after.hooks)]),
             *after.problems,
         ),
@@ -286,7 +284,7 @@ def _find_collisions(readings: Sequence[Reading]) -> list[Problem]:
             problems.append(
                 Problem(
                     severity="warning",
-                    code=_COLLISION,
+                    code="id-collision",
                     message=f"the same id is used at {earlier.source.place}; both hooks run",
                     place=hook.source.place,
                     hook_id=hook.id,
