@@ -136,7 +136,7 @@ class Catalogue:
         if hook is None:
             raise ConfigError(f"no hook has the id {hook_id!r}")
         cwd = cwd or str(self._hooks.layers.project)
-        event, _ = parse_payload(hook.event, sample_payload(hook), cwd=cwd)
+        event, _ = parse_payload(hook.event, {**sample_payload(hook), "session_id": ""}, cwd=cwd)
         silence = get_dialect(hook.source.dialect).find_silence(event)
         if silence is not None:
             raise ConfigError(f"hook {hook_id!r} cannot be started: {silence}")

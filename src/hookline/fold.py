@@ -56,7 +56,8 @@ class Chain(Struct, frozen=True, kw_only=True):
         if isinstance(run.outcome, Failure):
             return self._take_failure(run, run.outcome)
         assert run.outcome is not None
-        answer = restrict(downgrade(run.outcome, run.hook), self.event.type)
+        has_lead = bool(run.hook.source.context_lead)
+        answer = restrict(downgrade(run.outcome, run.hook), self.event.type, takes_context=has_lead)
         event = apply_edits(self.event, answer.edits)
         edits = _fold_edits(self.edits, answer.edits, event, is_edited=event is not self.event)
         is_edited = edits is not self.edits
@@ -155,8 +156,12 @@ def downgrade(answer: Answer, hook: Hook) -> Answer:
     return Answer(context=(answer.reason,) if answer.reason else (), ignored=answer.ignored)
 
 
-def restrict(answer: Answer, row: EventType) -> Answer:
-    """The answer without the parts that mean nothing on this event; they are named in `ignored`."""
+def restrict(answer: Answer, row: EventType, *, takes_context: bool = False) -> Answer:
+    """
+    The answer without the parts that mean nothing on this event; they are named in `ignored`.
+
+    With `takes_context` context means something although the event's row does not say so.
+    """
     ignored = list(answer.ignored)
     verdict = answer.verdict
     if verdict != "allow" and not row.gate:
@@ -167,7 +172,7 @@ def restrict(answer: Answer, row: EventType) -> Answer:
     ignored += [f"edit of {edit.field}: {misfit}" for edit, misfit in zip(answer.edits, misfits, strict=True) if misfit]
     reminders = answer.reminders if _takes_texts(row, "reminders") else ()
     ignored += [f"reminder: not on {row.name}"] if answer.reminders and not reminders else []
-    context = answer.context if _takes_texts(row, "context") else ()
+    context = answer.context if takes_context or _takes_texts(row, "context") else ()
     ignored += [f"context: not on {row.name}"] if answer.context and not context else []
     return replace(answer, verdict=verdict, edits=edits, reminders=reminders, context=context, ignored=tuple(ignored))
 

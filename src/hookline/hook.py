@@ -167,7 +167,8 @@ class Source(Struct, frozen=True, kw_only=True):
     Where a hook comes from: the layer, the dialect it is written in, and the place of its entry.
 
     `evaluation` is a property of the dialect: how the answers of its hooks in one layer are put together.
-    `context_lead` is what the model reads before the contexts of hooks that are asked side by side.
+    `context_lead` is what the model reads before the contexts of hooks that are asked side by side; where there is
+    one, context means something although the event's row has none.
     """
 
     layer: LayerName

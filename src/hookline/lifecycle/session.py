@@ -18,7 +18,7 @@ from hookline.fields import (
     WorkflowRunEnd,
     WorkflowRunStart,
 )
-from hookline.lifecycle.scope import Ask, Phase, Scope, is_interruption
+from hookline.lifecycle.scope import Ask, Phase, Scope, TellFacts, is_interruption
 from hookline.lifecycle.step import DrainSession, Firing, Step, drive, drive_sync
 from hookline.lifecycle.turn import Turn, TurnRegister
 
@@ -32,6 +32,7 @@ class Session(Phase):
     Entering it fires `session_start`, or `session_restored` when `restored_from` names the saved session.
     Leaving it fires `session_end` and gives the session's async hooks their grace. `ask` puts questions of
     hooks to a human (plain or async, True lets the action happen); without it a question counts as a no.
+    `tell_facts` says what only the host knows of the session, such as the model, for the payloads that tell it.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Session(Phase):
         ask: Ask | None = None,
         restored_from: str | None = None,
         grace_s: float | None = None,
+        tell_facts: TellFacts | None = None,
     ) -> None:
         self.id = id or uuid4().hex
         self._restored_from = restored_from
@@ -58,6 +60,7 @@ class Session(Phase):
                 profile=profile,
                 cwd="" if cwd is None else os.fspath(cwd),
                 ask=ask,
+                tell_facts=tell_facts,
             )
         )
 

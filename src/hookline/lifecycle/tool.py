@@ -46,6 +46,7 @@ class ToolCall(Phase):
         self.result: ToolResult | None = None
         self._approve = approve
         self._started_at = 0.0
+        self._context: tuple[str, ...] = ()
 
     def finish(self, result: ToolResult | str) -> None:
         """Hand in what the tool returned."""
@@ -65,6 +66,7 @@ class ToolCall(Phase):
         decision = yield from self._scope.fire("before_tool_call", lambda: BeforeToolCall(tool=tool))
         if decision.event is not None and decision.event.tool is not None:
             self.tool = decision.event.tool
+        self._context += decision.context
         if decision.verdict == "block":
             yield from self._deny(decision, "hook")
         elif decision.verdict == "ask":
@@ -125,7 +127,7 @@ class ToolCall(Phase):
     def _report(self, result: ToolResult) -> Step[None]:
         tool = self.tool
         decision = yield from self._scope.fire("after_tool_call", lambda: AfterToolCall(tool=tool, result=result))
-        self.result = _append(result, decision.context)
+        self.result = _append(result, (*self._context, *decision.context))
 
     def _report_error(self) -> Step[None]:
         tool, result = self.tool, self.result or ToolResult()
