@@ -56,6 +56,8 @@ class Chain(Struct, frozen=True, kw_only=True):
         if isinstance(run.outcome, Failure):
             return self._take_failure(run, run.outcome)
         assert run.outcome is not None
+        if _says_nothing(run.outcome):
+            return self, run
         has_lead = bool(run.hook.source.context_lead)
         answer = restrict(downgrade(run.outcome, run.hook), self.event.type, takes_context=has_lead)
         event = apply_edits(self.event, answer.edits)
@@ -83,11 +85,11 @@ class Chain(Struct, frozen=True, kw_only=True):
         for run in runs:
             kept, conflicts = _drop_conflicts(run, edited)
             chain, counted = chain.take(kept)
-            chain = replace(chain, conflicts=(*chain.conflicts, *conflicts))
+            if conflicts:
+                chain = replace(chain, conflicts=(*chain.conflicts, *conflicts))
             taken.append(counted)
         contexts = chain.context[len(self.context) :]
-        lead = runs[0].hook.source.context_lead if runs else ""
-        if contexts and lead:
+        if contexts and (lead := runs[0].hook.source.context_lead):
             chain = replace(chain, context=(*self.context, lead + "\n".join(contexts)))
         return chain, taken
 
@@ -124,6 +126,12 @@ class Chain(Struct, frozen=True, kw_only=True):
                 *self.conflicts,
             ),
         )
+
+
+def _says_nothing(answer: Answer) -> bool:
+    """Whether an answer is no objection and nothing else, as most are."""
+    is_mute = answer.verdict == "allow" and not answer.edits and not answer.context
+    return is_mute and not answer.reminders and not answer.ignored
 
 
 def _list_runs(parts: Sequence[Run | QuietRuns]) -> Sequence[Run]:
