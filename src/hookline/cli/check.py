@@ -12,7 +12,7 @@ import click
 from hookline.cli.options import home_option, json_option, load, project_option
 from hookline.cli.screen import paint, problem_to_json, say, say_json, show_problem
 from hookline.config.file import LoadedFile, load_file
-from hookline.config.folders import find_folders
+from hookline.config.folders import NO_FOLDERS, FolderSet, find_folders
 from hookline.config.layers import Layers, find_foreign_files
 from hookline.config.lint import lint_file
 from hookline.config.locate import HookFile, default_home
@@ -38,12 +38,12 @@ def command(files: tuple[Path, ...], project: Path, home: Path | None, as_json: 
     """
     if files:
         loaded = [_load_named(_to_hook_file(path, home)) for path in files]
-        specs = 0
+        folders = NO_FOLDERS
         problems = [problem for file in loaded for problem in (*file.reading.problems, *lint_file(file))]
     else:
         layers = load(project, home, trust="all")
         loaded = list(layers.files)
-        specs = len(layers.folders.specs)
+        folders = layers.folders
         linted = [problem for file in loaded for problem in lint_file(file)]
         problems = [*layers.problems, *linted, *_find_disabled_dialects(project, layers)]
         problems += [problem for problem in load(project, home).problems if problem.code in _TRUST_CODES]
@@ -53,14 +53,14 @@ def command(files: tuple[Path, ...], project: Path, home: Path | None, as_json: 
         say_json(
             {
                 "files": [str(file.file.path) for file in loaded],
-                "hooks": specs + sum(len(file.reading.hooks) for file in loaded),
+                "hooks": len(folders.specs) + sum(len(file.reading.hooks) for file in loaded),
                 "errors": counts["error"],
                 "warnings": counts["warning"],
                 "problems": [problem_to_json(problem) for problem in problems],
             }
         )
     else:
-        _show(loaded, problems, counts, specs=specs)
+        _show(loaded, problems, counts, folders)
     return 1 if counts["error"] else 0
 
 
@@ -86,17 +86,17 @@ def _load_named(file: HookFile) -> LoadedFile:
 
 def _find_disabled_dialects(project: Path, layers: Layers) -> Iterable[Problem]:
     for file in find_foreign_files(project.absolute(), layers):
-        name = file.dialect.name
+        name, kind = file.dialect.name, "folder" if file.dialect is VIX else "file"
         yield Problem(
             severity="notice",
             code="dialect-off",
-            message=f"this is a {name} file, and {name} files are not read",
+            message=f"this is a {name} {kind}, and {name} {kind}s are not read",
             place=Place(path=file.path),
             cure=f"to read them, write dialects: [native, {name}] in your own hooks.yaml or set HOOKLINE_DIALECTS",
         )
 
 
-def _show(loaded: list[LoadedFile], problems: list[Problem], counts: Counter[str], *, specs: int) -> None:
+def _show(loaded: list[LoadedFile], problems: list[Problem], counts: Counter[str], folders: FolderSet) -> None:
     texts: dict[Path, list[str]] = {}
     for problem in problems:
         path = problem.place.path
@@ -104,12 +104,13 @@ def _show(loaded: list[LoadedFile], problems: list[Problem], counts: Counter[str
             texts[path] = _read_lines(path)
         for line in show_problem(problem, texts[path]):
             say(line)
-    if not loaded and not specs and not problems:
+    if not loaded and not folders.specs and not folders.loaded.invalid:
         say("no hooks file was found; hookline init writes one")
         return
-    hooks = [hook for file in loaded for hook in file.reading.hooks]
-    off = sum(not hook.enabled for hook in hooks)
-    summary = f"{_count(len(loaded), 'file')}, {_count(len(hooks) + specs, 'hook')} read"
+    switches = [hook.enabled for file in loaded for hook in file.reading.hooks]
+    switches += [spec.enabled for spec in folders.specs.values()]
+    off = switches.count(False)
+    summary = f"{_count(len(loaded), 'file')}, {_count(len(switches), 'hook')} read"
     summary += f" ({off} switched off): " if off else ": "
     summary += f"{_count(counts['error'], 'error')}, {_count(counts['warning'], 'warning')}"
     say(paint(summary, "red" if counts["error"] else "yellow" if counts["warning"] else "green"))
