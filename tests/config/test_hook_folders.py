@@ -86,10 +86,53 @@ def test_what_cannot_be_loaded_is_a_problem_with_its_place(bench: Bench, folders
 
 
 def test_a_guard_that_cannot_be_loaded_keeps_its_gate_closed(bench: Bench, folders: HooksDir):
-    folders.add("g", event="PreToolUse", enabled=True, mode="sync", blocking=True, on_error="block", timeout="never")
+    folders.add("g", **GUARD, timeout="never")
     [closure] = load(bench, folders.path).closures
     assert (closure.event, closure.hook_id, closure.dialect) == ("before_tool_call", "g", "vix")
     assert "could not be loaded" in closure.reason
+
+
+GUARD: dict[str, Any] = {"event": "PreToolUse", "enabled": True, "mode": "sync", "blocking": True, "on_error": "block"}
+
+
+@pytest.mark.parametrize("text", ["{", '{"trigger": 5}'])
+def test_a_guard_whose_spec_says_nothing_any_more_keeps_its_gate_closed(bench: Bench, folders: HooksDir, text: str):
+    folders.add("dir", id="g", **GUARD)
+    assert load(bench, folders.path).closures == ()
+    folders.add("dir", text)
+    for _ in range(2):
+        [closure] = load(bench, folders.path).closures
+        assert (closure.event, closure.hook_id) == ("before_tool_call", "g")
+        assert "was guarded by hook 'g'" in closure.reason
+    assert load(bench, folders.path, broken_config="open").closures == ()
+
+
+def test_a_guard_that_is_taken_away_or_off_keeps_nothing_closed(bench: Bench, folders: HooksDir):
+    path = folders.add("a", **GUARD)
+    folders.add("b", **GUARD)
+    load(bench, folders.path)
+    path.unlink()
+    folders.add("b", **{**GUARD, "enabled": False})
+    assert load(bench, folders.path).closures == ()
+    folders.add("b", "{")
+    assert load(bench, folders.path).closures == ()
+
+
+def test_looking_alone_remembers_nothing(bench: Bench, folders: HooksDir):
+    folders.add("a", **GUARD)
+    load(bench, folders.path, remember_guards=False)
+    folders.add("a", "{")
+    assert load(bench, folders.path).closures == ()
+
+
+def test_a_reload_keeps_closed_what_a_broken_spec_guarded(bench: Bench, folders: HooksDir):
+    folders.add("a", **GUARD)
+    layers = load(bench, folders.path)
+    folders.add("a", "{")
+    broken = reload_folders(layers)
+    assert [closure.hook_id for closure in broken.closures] == ["a"]
+    folders.add("a", **GUARD)
+    assert reload_folders(broken).closures == ()
 
 
 def test_the_switch_of_all_hook_folders_is_told(bench: Bench, folders: HooksDir, monkeypatch: pytest.MonkeyPatch):

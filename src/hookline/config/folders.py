@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
+from hookline.config.memory import GuardMemory
+from hookline.config.trust import GuardedEvent
 from hookline.dialects.vix import VIX
 from hookline.folders.event_names import EVENTS_BY_NAME, SOURCES
 from hookline.folders.json_text import trim
 from hookline.folders.load import BrokenGuard, Loaded, load_folders
 from hookline.folders.silence import find_kill_switch
-from hookline.folders.spec import FolderSpec
+from hookline.folders.spec import SPEC_FILE, FolderSpec
 from hookline.hook import (
     Execution,
     Hook,
@@ -27,6 +29,8 @@ from hookline.hook import (
 from hookline.problem import Place, Problem
 from hookline.registry import Closure
 
+# Problems that leave nothing to be known of a hook.
+_UNREADABLE = frozenset({"unreadable-file", "json-syntax"})
 # What the model reads between the result of a tool and what hooks add to it.
 _LEADS = {"PreToolUse": "\n[hook] ", "PostToolUse": "\n[hook] "}
 
@@ -35,10 +39,12 @@ class FolderSet(Struct, frozen=True, kw_only=True):
     """
     What a hooks folder gives: its hooks, the gates that stay closed, and what was wrong.
 
-    `loaded` is what was read, `specs` the same by id. Without a `path` no hook folders are read.
+    `loaded` is what was read, `specs` the same by id. `is_closed` tells that a folder that cannot be read keeps closed
+    what it guarded. Without a `path` no hook folders are read.
     """
 
     path: Path | None = None
+    is_closed: bool = True
     loaded: Loaded = Loaded()
     specs: Mapping[str, FolderSpec] = {}
     hooks: tuple[Hook, ...] = ()
@@ -53,21 +59,61 @@ class FolderSet(Struct, frozen=True, kw_only=True):
 NO_FOLDERS = FolderSet()
 
 
-def find_folders(path: Path | None) -> FolderSet:
-    """Read the hook folders in `path`, None where they are not enabled."""
+def find_folders(
+    path: Path | None, memory: GuardMemory | None = None, *, is_closed: bool = True, remembers: bool = True
+) -> FolderSet:
+    """
+    Read the hook folders in `path`, None where they are not enabled.
+
+    One that cannot be read any more keeps closed what it guarded as the `memory` has it, unless `is_closed` is
+    false. `remembers` tells whether the memory learns what is guarded now.
+    """
     if path is None:
         return NO_FOLDERS
     loaded = load_folders(path)
+    closures = [closure for guard in loaded.broken_guards for closure in _close(guard)]
+    if memory is not None:
+        before = memory.recall_folders(path)
+        lost = _find_lost(path, loaded, before)
+        closures += _close_lost(path, lost, before) if is_closed else ()
+        if remembers:
+            memory.remember_folders(path, _find_guards(loaded) | {name: before[name] for name in lost})
     switch = find_kill_switch(os.environ)
     notice = Problem(severity="notice", code="switched-off", message=switch or "", place=Place(path=path))
     return FolderSet(
         path=path,
+        is_closed=is_closed,
         loaded=loaded,
         specs={spec.id: spec for spec in loaded.specs},
         hooks=tuple(hook for spec in loaded.specs for hook in make_hooks(spec)),
-        closures=tuple(closure for guard in loaded.broken_guards for closure in _close(guard)),
+        closures=tuple(closures),
         problems=(*loaded.problems, *([notice] if switch else ())),
     )
+
+
+def _find_lost(path: Path, loaded: Loaded, before: Mapping[str, Sequence[GuardedEvent]]) -> dict[str, str]:
+    """Why folders that guarded something cannot be read any more, by their names."""
+    unreadable = {problem.place.path: problem.message for problem in loaded.problems if problem.code in _UNREADABLE}
+    reasons = {name: unreadable.get(path) or unreadable.get(path / name / SPEC_FILE) for name in before}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def _close_lost(path: Path, lost: Mapping[str, str], before: Mapping[str, Sequence[GuardedEvent]]) -> Iterator[Closure]:
+    for name, why in lost.items():
+        for guard in before[name]:
+            reason = (
+                f"{guard.event} was guarded by hook {guard.hook_id!r} of {path / name}, which cannot be read now "
+                f"({why}): mend it, or remove it"
+            )
+            yield Closure(event=guard.event, hook_id=guard.hook_id, reason=reason, dialect=VIX.name)
+
+
+def _find_guards(loaded: Loaded) -> dict[str, tuple[GuardedEvent, ...]]:
+    guards = (spec for spec in loaded.specs if spec.enabled and spec.is_guard)
+    return {
+        spec.directory: tuple(GuardedEvent(event=event, hook_id=spec.id) for event in spec.row.events)
+        for spec in guards
+    }
 
 
 def make_hooks(spec: FolderSpec) -> Iterator[Hook]:

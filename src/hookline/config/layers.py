@@ -107,7 +107,12 @@ def load_layers(
         with_project=verdict.is_counted,
         snapshot=verdict.snapshot,
     )
-    folders = find_folders(vix_hooks or _find_vix_hooks(homes))
+    folders = find_folders(
+        vix_hooks or _find_vix_hooks(homes),
+        memory,
+        is_closed=broken_config == "closed",
+        remembers=remember_guards,
+    )
     closures = [closure for reading in counted for closure in reading.closures]
     problems += [problem for reading in counted for problem in reading.problems]
     problems += verdict.problems
@@ -136,7 +141,7 @@ def load_layers(
 def reload_folders(layers: Layers) -> Layers:
     """The same layers with the user's hook folders read again."""
     before = layers.folders
-    after = find_folders(before.path)
+    after = find_folders(before.path, GuardMemory(layers.homes[NATIVE.name]), is_closed=before.is_closed)
     counted = [loaded.reading for loaded in layers.files if loaded.is_counted]
     return replace(
         layers,
