@@ -8,8 +8,10 @@ import pytest
 
 from builders import match_args
 from hookline.events import Event
-from hookline.hook import ArgumentMatch, Match
-from hookline.match import Search, UnreadableValueError, compile_match
+from hookline.fields import AfterToolCall, Tool, ToolResult
+from hookline.hook import ArgumentMatch, Match, SubjectMatch
+from hookline.linear import LinearPatternError
+from hookline.match import Search, UnreadableValueError, compile_match, find_mismatch
 from hookline.pattern import PatternError
 from support import make_event, make_prompt_event, make_result_event
 
@@ -212,3 +214,62 @@ def test_a_match_needs_a_tool_only_when_it_names_something_of_it():
     assert Match(tool_kind="shell").needs_tool
     assert Match(tool_name="bash").needs_tool
     assert match_args(x={}).needs_tool
+
+
+# The subject
+
+
+def on_subject(pattern: str, **options: Any) -> Match:
+    return Match(subject=SubjectMatch(pattern=pattern, **options))
+
+
+def test_the_subject_must_match_as_a_whole():
+    assert holds(on_subject("bash|edit"), make_event(tool="edit"))
+    assert not holds(on_subject("bash|edit"), make_event(tool="edits"))
+
+
+def test_where_there_is_no_subject_it_is_empty():
+    assert holds(on_subject("a|"), make_prompt_event())
+    assert not holds(on_subject("a"), make_prompt_event())
+
+
+def test_a_pattern_on_the_subject_must_stand_by_itself():
+    """Fact 14 and W14 of the folder contract."""
+    for pattern in ("a)|(?:b", "**", "(", "(?=a)", r"(a)\1"):
+        with pytest.raises(LinearPatternError):
+            compile_match(on_subject(pattern))
+
+
+def test_a_result_of_a_call_that_was_denied_may_be_left_out():
+    match = Match(unless_denied_by=("hook",))
+    for source, is_meant in ((None, True), ("user", True), ("hook", False)):
+        result = ToolResult(rejection_source=source)  # type: ignore[arg-type]
+        assert holds(match, Event(AfterToolCall(tool=Tool(name="t"), result=result))) is is_meant
+    assert holds(match, make_event())
+
+
+def test_a_mismatch_of_the_subject_is_told_in_words():
+    found = find_mismatch(compile_match(on_subject("bash")), make_event(tool="x" * 300))
+    assert found is not None
+    assert found.startswith("the event's subject must match '^(?:bash)$' as a whole; it is 'xxx")
+    assert len(found) < 300
+
+
+def test_a_denied_call_that_is_left_out_is_told_in_words():
+    event = Event(AfterToolCall(tool=Tool(name="t"), result=ToolResult(rejection_source="user")))
+    assert find_mismatch(compile_match(Match(unless_denied_by=("user",))), event) == "the call was denied by the user"
+
+
+@pytest.mark.parametrize(
+    ("match", "asks"),
+    [
+        (Match(), False),
+        (Match(tool_name="a", tool_kind="b"), False),
+        (on_subject("a"), False),
+        (Match(profile="a"), True),
+        (match_args(x={}), True),
+        (Match(unless_denied_by=("hook",)), True),
+    ],
+)
+def test_a_match_may_be_answered_by_names_alone(match: Match, asks: bool):
+    assert compile_match(match).asks_more_than_names is asks

@@ -86,7 +86,7 @@ class _Reader:
 
     def take(self, entry: os.DirEntry[str]) -> None:
         """Read one entry of the hooks folder."""
-        path = self._hooks_dir / entry.name / SPEC_FILE
+        path = self._hooks_dir.joinpath(entry.name, SPEC_FILE)
         if entry.is_symlink():
             if os.path.lexists(path):
                 message = f"{entry.name!r} is a link to a folder, which is not followed"
