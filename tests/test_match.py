@@ -8,7 +8,6 @@ import pytest
 
 from builders import match_args
 from hookline.events import Event
-from hookline.fields import AfterToolCall, Tool, ToolResult
 from hookline.hook import ArgumentMatch, Match, SubjectMatch
 from hookline.linear import LinearPatternError
 from hookline.match import Search, UnreadableValueError, compile_match, find_mismatch
@@ -240,24 +239,11 @@ def test_a_pattern_on_the_subject_must_stand_by_itself():
             compile_match(on_subject(pattern))
 
 
-def test_a_result_of_a_call_that_was_denied_may_be_left_out():
-    match = Match(unless_denied_by=("hook",))
-    for source, is_meant in ((None, True), ("user", True), ("hook", False)):
-        result = ToolResult(rejection_source=source)  # type: ignore[arg-type]
-        assert holds(match, Event(AfterToolCall(tool=Tool(name="t"), result=result))) is is_meant
-    assert holds(match, make_event())
-
-
 def test_a_mismatch_of_the_subject_is_told_in_words():
     found = find_mismatch(compile_match(on_subject("bash")), make_event(tool="x" * 300))
     assert found is not None
     assert found.startswith("the event's subject must match '^(?:bash)$' as a whole; it is 'xxx")
     assert len(found) < 300
-
-
-def test_a_denied_call_that_is_left_out_is_told_in_words():
-    event = Event(AfterToolCall(tool=Tool(name="t"), result=ToolResult(rejection_source="user")))
-    assert find_mismatch(compile_match(Match(unless_denied_by=("user",))), event) == "the call was denied by the user"
 
 
 @pytest.mark.parametrize(
@@ -268,7 +254,6 @@ def test_a_denied_call_that_is_left_out_is_told_in_words():
         (on_subject("a"), False),
         (Match(profile="a"), True),
         (match_args(x={}), True),
-        (Match(unless_denied_by=("hook",)), True),
     ],
 )
 def test_a_match_may_be_answered_by_names_alone(match: Match, asks: bool):

@@ -16,6 +16,7 @@ OnError = Literal["block", "warn", "ignore"]
 OnBadReply = Literal["ignore", "error"]
 LogPayloads = Literal["none", "redacted", "full"]
 Evaluation = Literal["chain", "strictest"]
+Rejected = Literal["all", "user", "none"]
 LayerName = Literal["project", "user", "code"]
 
 
@@ -39,11 +40,7 @@ class SubjectMatch(Struct, frozen=True, kw_only=True):
 
 
 class Match(Struct, frozen=True, kw_only=True):
-    """
-    Which occurrences of its event a hook is for; all that is set must hold.
-
-    `unless_denied_by` leaves out results of tool calls that never ran because a hook, or the user, said no.
-    """
+    """Which occurrences of its event a hook is for; all that is set must hold."""
 
     profile: str | None = None
     profiles: tuple[str, ...] = ()
@@ -51,7 +48,6 @@ class Match(Struct, frozen=True, kw_only=True):
     tool_name: str | None = None
     args: Mapping[str, ArgumentMatch] = field(default_factory=dict)
     subject: SubjectMatch | None = None
-    unless_denied_by: tuple[Literal["hook", "user"], ...] = ()
 
     @property
     def needs_tool(self) -> bool:
@@ -107,10 +103,11 @@ class AgentAction(Struct, frozen=True, kw_only=True):
     """
     What actions that a model works on have in common.
 
-    An empty `cwd` means the session's working directory. `auto_write` and `auto_dirs` tell whether the work may
-    write files, and use other folders, without asking.
+    `title` is what the work is called where people see it. An empty `cwd` means the session's working directory.
+    `auto_write` and `auto_dirs` tell whether the work may write files, and use other folders, without asking.
     """
 
+    title: str = ""
     cwd: str = ""
     auto_write: bool = True
     auto_dirs: bool = True
@@ -166,7 +163,9 @@ class Source(Struct, frozen=True, kw_only=True):
     """
     Where a hook comes from: the layer, the dialect it is written in, and the place of its entry.
 
-    `evaluation` is a property of the dialect: how the answers of its hooks in one layer are put together.
+    `evaluation` is a property of the dialect: how the answers of its hooks in one layer are put together. So is
+    `hears_rejected`: of which calls that did not run `after_tool_call` tells it: all, those that the user rejected, or
+    none.
     `context_lead` is what the model reads before the contexts of hooks that are asked side by side; where there is
     one, context means something although the event's row has none.
     """
@@ -175,6 +174,7 @@ class Source(Struct, frozen=True, kw_only=True):
     dialect: str
     place: Place
     evaluation: Evaluation = "chain"
+    hears_rejected: Rejected = "all"
     context_lead: str = ""
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hookline.events import Event
-from hookline.fields import AfterToolCall
 from hookline.hook import ArgumentMatch, Match, SubjectMatch
 from hookline.pattern import Pattern, compile_pattern
 
@@ -78,12 +77,11 @@ class CompiledMatch(Struct, frozen=True, kw_only=True):
     needs_tool: bool
     conditions: tuple[_Condition, ...]
     subject: LinearPattern | None = None
-    unless_denied_by: tuple[str, ...] = ()
 
     @property
     def asks_more_than_names(self) -> bool:
         """Whether names of tools, kinds of tools and subjects do not yet say whether the event is meant."""
-        return bool(self.profile is not None or self.profiles or self.conditions or self.unless_denied_by)
+        return bool(self.profile is not None or self.profiles or self.conditions)
 
     def test(self, event: Event) -> bool | tuple[Search, ...]:
         """
@@ -96,8 +94,6 @@ class CompiledMatch(Struct, frozen=True, kw_only=True):
         if self.profiles and event.profile not in self.profiles:
             return False
         if self.subject is not None and not self.subject.fullmatch(find_subject(event)):
-            return False
-        if self.unless_denied_by and _find_denier(event) in self.unless_denied_by:
             return False
         if not self.needs_tool:
             return True
@@ -146,7 +142,6 @@ def compile_match(match: Match) -> CompiledMatch:
         needs_tool=match.needs_tool,
         conditions=tuple(_compile_condition(name, wanted) for name, wanted in match.args.items()),
         subject=None if match.subject is None else _compile_subject(match.subject),
-        unless_denied_by=match.unless_denied_by,
     )
 
 
@@ -155,11 +150,6 @@ def _compile_subject(wanted: SubjectMatch) -> LinearPattern:
     from hookline.linear import compile_whole  # noqa: PLC0415
 
     return compile_whole(wanted.pattern, wanted.flavour)
-
-
-def _find_denier(event: Event) -> str | None:
-    """Who denied the tool call that the event reports, None for one that ran."""
-    return event.fields.result.rejection_source if isinstance(event.fields, AfterToolCall) else None
 
 
 def _compile_condition(name: str, wanted: ArgumentMatch) -> _Condition:
@@ -193,9 +183,6 @@ def find_mismatch(match: CompiledMatch, event: Event) -> str | None:
     subject = find_subject(event)
     if match.subject is not None and not match.subject.fullmatch(subject):
         return f"the event's subject must match {match.subject.text!r} as a whole; it is {_shorten(subject)}"
-    denier = _find_denier(event)
-    if denier is not None and denier in match.unless_denied_by:
-        return f"the call was denied by {'a hook' if denier == 'hook' else 'the user'}"
     if not match.needs_tool:
         return None
     if event.tool is None:

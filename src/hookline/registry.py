@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hookline.events import Event
+from hookline.fields import AfterToolCall
 from hookline.hook import HandlerAction, Hook, Settings
 from hookline.match import CompiledMatch, compile_match, find_subject
 
@@ -89,6 +90,10 @@ class Selection(Struct, frozen=True, kw_only=True):
 _NOTHING = Selection()
 
 
+_Key = tuple[str | None, str | None, str | None, str | None]
+"""The tool's name and kind where hooks name them, who rejected the call, and the event's subject."""
+
+
 class _EventIndex(Struct, eq=False):
     """The entries of one event; `select` narrows them by what the matches name of a tool, and by the subject."""
 
@@ -98,7 +103,7 @@ class _EventIndex(Struct, eq=False):
     has_subjects: bool = False
     # Filled as tools and subjects come by. Only names and kinds that some hook names are keys, so it cannot grow with
     # them; it is emptied when it has grown with the subjects.
-    selections: dict[tuple[str | None, str | None, str | None], Selection] = field(default_factory=dict)
+    selections: dict[_Key, Selection] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)
@@ -112,25 +117,28 @@ class _EventIndex(Struct, eq=False):
         tool = event.tool
         name = tool.name if tool is not None and tool.name in self.tool_names else None
         kind = tool.kind if tool is not None and tool.kind in self.tool_kinds else None
+        rejected_by = event.fields.result.rejection_source if type(event.fields) is AfterToolCall else None
         subject = find_subject(event) if self.has_subjects else None
-        selection = self.selections.get((name, kind, subject))
+        key = (name, kind, rejected_by, subject)
+        selection = self.selections.get(key)
         if selection is None:
-            selection = self._narrow(name, kind, subject)
-            self._remember((name, kind, subject), selection)
+            selection = self._narrow(*key)
+            self._remember(key, selection)
         return selection
 
-    def _remember(self, key: tuple[str | None, str | None, str | None], selection: Selection) -> None:
+    def _remember(self, key: _Key, selection: Selection) -> None:
         if self.has_subjects and len(self.selections) >= _MOST_REMEMBERED:
             self.selections.clear()
-        if len(key[2] or "") <= _LONGEST_REMEMBERED:
+        if len(key[-1] or "") <= _LONGEST_REMEMBERED:
             self.selections[key] = selection
 
-    def _narrow(self, name: str | None, kind: str | None, subject: str | None) -> Selection:
+    def _narrow(self, name: str | None, kind: str | None, rejected_by: str | None, subject: str | None) -> Selection:
         fitting = [
             entry
             for entry in self.entries
             if entry.hook.match.tool_name in (None, name)
             and entry.hook.match.tool_kind in (None, kind)
+            and (rejected_by is None or entry.hook.source.hears_rejected in ("all", rejected_by))
             and (entry.subject is None or entry.subject.fullmatch(subject or ""))
         ]
         blocking = tuple(entry for entry in fitting if entry.hook.is_blocking)

@@ -223,9 +223,9 @@ def test_every_kind_of_action_is_kept():
     named = next(make_hooks(read_spec(command=None, workflow_id="w", **keys))).action
     inline = next(make_hooks(read_spec(command=None, workflow=[{"command": "ls"}], **keys))).action
     assert command == ShellAction(text="true", cwd="/x")
-    assert prompt == PromptAction(prompt="p", cwd="/x", auto_write=False)
-    assert named == WorkflowAction(name="w", cwd="/x", auto_write=False)
-    assert inline == WorkflowAction(steps=(WorkflowStep(command="ls"),), cwd="/x", auto_write=False)
+    assert prompt == PromptAction(prompt="p", title="Hook: d", cwd="/x", auto_write=False)
+    assert named == WorkflowAction(name="w", title="Hook: d", cwd="/x", auto_write=False)
+    assert inline == WorkflowAction(steps=(WorkflowStep(command="ls"),), title="Hook: d", cwd="/x", auto_write=False)
 
 
 def test_without_a_folder_there_is_nothing(tmp_path: Path):

@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from builders import make_hook
 from hookline.dialects.vix import LONGEST_TEXT, VIX
 from hookline.events import Event
 from hookline.facts import HostFacts
 from hookline.fields import AfterTurn
+from hookline.fold import Chain
+from hookline.folders.decision import NO_REASON, Reply, combine, to_answer
 from hookline.hook import Hook
-from hookline.outcome import Answer, Edit, Failure
+from hookline.outcome import Answer, Edit, Failure, Run
+from properties import steady
 from support import make_event, make_prompt_event
 
 
@@ -127,3 +133,35 @@ def test_sessions_that_hooks_started_silence_the_dialect():
     """Fact 51 of the folder contract."""
     assert VIX.find_silence(Event(AfterTurn(turn=1), facts=HostFacts(origin="vix"))) is not None
     assert VIX.find_silence(Event(AfterTurn(turn=1), facts=HostFacts(origin="user"))) is None
+
+
+replies = st.builds(
+    Reply,
+    behavior=st.sampled_from(["allow", "deny", "modify", "context"]),
+    reason=st.sampled_from(["", "a", "b"]),
+    input=st.none() | st.dictionaries(st.just("k"), st.integers(0, 2)),
+    context=st.sampled_from(["", " ", "c", "d"]),
+)
+
+
+@steady
+@given(st.lists(replies, max_size=6))
+def test_the_engine_puts_answers_together_as_the_contract_says(said: list[Reply]):
+    """Fact 40 of the folder contract; a block hands on nothing but its reason."""
+    hook = replace(make_hook(), source=replace(make_hook().source, context_lead="> "))
+    hooks = [replace(hook, id=str(number)) for number in range(len(said))]
+    runs = [
+        Run(hook=hook, status="ok", outcome=to_answer(reply, "PreToolUse"))
+        for hook, reply in zip(hooks, said, strict=True)
+    ]
+    chain, taken = Chain(event=make_event()).take_strictest(runs)
+    decision, combined = chain.decide(taken), combine(said)
+    expected = combined.reply
+    if expected.behavior == "deny":
+        assert (decision.verdict, decision.reason) == ("block", expected.reason or NO_REASON)
+        assert (decision.edits, decision.context) == ({}, ())
+        return
+    assert decision.is_allowed
+    assert decision.edits == ({} if expected.input is None else {"args": expected.input})
+    assert decision.context == ((f"> {expected.context}",) if expected.context else ())
+    assert len(decision.conflicts) == len(combined.conflicts)

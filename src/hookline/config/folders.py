@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -134,11 +135,11 @@ def make_hooks(spec: FolderSpec) -> Iterator[Hook]:
                 dialect=VIX.name,
                 place=spec.place,
                 evaluation="strictest",
+                hears_rejected="user",
                 context_lead=_LEADS.get(spec.event, ""),
             ),
             match=Match(
                 subject=None if spec.matcher.pattern is None else SubjectMatch(pattern=trim(spec.matcher.text)),
-                unless_denied_by=("hook",) if event == "after_tool_call" else (),
             ),
             execution=_make_execution(spec),
             enabled=spec.enabled,
@@ -149,15 +150,15 @@ def make_hooks(spec: FolderSpec) -> Iterator[Hook]:
 def _make_action(spec: FolderSpec) -> ShellAction | PromptAction | WorkflowAction:
     if spec.command:
         return ShellAction(text=spec.command, cwd=spec.cwd)
+    stock: dict[str, Any] = {
+        "title": f"Hook: {spec.title}",
+        "cwd": spec.cwd,
+        "auto_write": spec.auto_write,
+        "auto_dirs": spec.auto_dirs,
+    }
     if spec.prompt:
-        return PromptAction(prompt=spec.prompt, cwd=spec.cwd, auto_write=spec.auto_write, auto_dirs=spec.auto_dirs)
-    return WorkflowAction(
-        name=spec.workflow_id,
-        steps=spec.workflow,
-        cwd=spec.cwd,
-        auto_write=spec.auto_write,
-        auto_dirs=spec.auto_dirs,
-    )
+        return PromptAction(prompt=spec.prompt, **stock)
+    return WorkflowAction(name=spec.workflow_id, steps=spec.workflow, **stock)
 
 
 def _make_execution(spec: FolderSpec) -> Execution:
