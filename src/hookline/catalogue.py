@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from hookline.assembly import Assembly
 from hookline.config.edit import set_enabled
 from hookline.config.file import LoadedFile
 from hookline.config.layers import Layers
-from hookline.dialects.table import get_dialect
 from hookline.dialects.vix import VIX, name_event
 from hookline.errors import ConfigError
 from hookline.events import Event
@@ -32,7 +31,6 @@ from hookline.folders.state import EMPTY_STATE, MOST_RUNS, State, encode_run
 from hookline.folders.switch import set_enabled as switch_folder
 from hookline.hook import (
     CommandAction,
-    HandlerAction,
     Hook,
     LayerName,
     Match,
@@ -53,14 +51,6 @@ from hookline.sample import sample_payload
 
 _LOG_BYTES = 4 * 1024 * 1024
 _POSITION = re.compile(r":\d+:\d+$")
-_KINDS: Mapping[type, str] = {
-    ScriptAction: "script",
-    CommandAction: "command",
-    ShellAction: "shell",
-    HandlerAction: "handler",
-    PromptAction: "prompt",
-    WorkflowAction: "workflow",
-}
 
 
 class Meant(Struct, frozen=True, kw_only=True):
@@ -137,7 +127,7 @@ class Catalogue:
             raise ConfigError(f"no hook has the id {hook_id!r}")
         cwd = cwd or str(self._hooks.layers.project)
         event, _ = parse_payload(hook.event, {**sample_payload(hook), "session_id": ""}, cwd=cwd)
-        silence = get_dialect(hook.source.dialect).find_silence(event)
+        silence = self._parts.ports.find_silence(hook.source.dialect, event)
         if silence is not None:
             raise ConfigError(f"hook {hook_id!r} cannot be started: {silence}")
         execution = replace(hook.execution, mode="fire_and_forget", is_durable=False, is_detached=False)
@@ -273,7 +263,7 @@ def describe_hooks(listed: Iterable[Listed], layers: Layers) -> list[dict[str, A
             "dialect": hook.source.dialect,
             "source": str(hook.source.place),
             "match": _describe_match(hook.match),
-            "kind": _KINDS[type(hook.action)],
+            "kind": type(hook.action).__name__.removesuffix("Action").lower(),
             "runs": describe_action(hook),
             "mode": hook.execution.mode,
             "may_block": hook.is_gate,
