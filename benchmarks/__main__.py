@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.dispatch import measure_dispatch
+from benchmarks.folders import measure_folders
 from benchmarks.handlers import measure_handlers
 from benchmarks.measure import Result, show_time
 from benchmarks.outbox import measure_outbox
@@ -36,6 +37,7 @@ def _measure_all(root: Path, *, is_short: bool) -> Iterator[Result]:
     yield from measure_loading(root, rounds=4 if is_short else 20)
     yield from measure_dispatch(root, rounds=3 if is_short else 15, calls=2000 if is_short else 10000)
     yield from measure_handlers(root, rounds=3 if is_short else 15, calls=1000 if is_short else 5000)
+    yield from measure_folders(root, rounds=3 if is_short else 15, calls=500 if is_short else 2000)
     yield from measure_processes(root, rounds=50 if is_short else 500, burst=200)
     yield from measure_outbox(
         root, rounds=50 if is_short else 300, burst=100 if is_short else 400, pending=1000 if is_short else 10_000

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from builders import make_failed_run, make_hook, make_run, merge_args
 from hookline.events import EVENT_NAMES, EVENT_TYPES, Event, EventType, get_event_type
@@ -22,6 +23,7 @@ from hookline.fields import (
     ToolResult,
 )
 from hookline.fold import Chain, apply_edits, describe_failure, find_warnings, policy_for, restrict
+from hookline.hook import Hook
 from hookline.outcome import Answer, Decision, Edit, Failure, Run
 from properties import steady
 from support import make_event, make_prompt_event, make_result_event
@@ -636,3 +638,98 @@ def test_a_failure_hides_nothing_where_there_is_no_result():
     event = Event(AfterTurn(turn=1))
     chain, run = hide(event, on_error="block")
     assert (chain.event is event, run.effects) == (True, ())
+
+
+# The strictest of hooks that are asked side by side
+
+
+def strictest(event: Event, *runs: Run) -> Decision:
+    chain, taken = Chain(event=event).take_strictest(runs)
+    return chain.decide(taken)
+
+
+def replace_args(**args: Any) -> tuple[Edit, ...]:
+    return (Edit(field="args", operation="replace", value=args),)
+
+
+def test_of_several_blocks_the_first_gives_the_reason():
+    """Case 31 of the folder contract."""
+    first, second = (make_run(make_hook(name), verdict="block", reason=name) for name in "ab")
+    decision = strictest(make_event(), first, second)
+    assert (decision.verdict, decision.reason) == ("block", "a")
+    assert [run.status for run in decision.runs] == ["blocked", "blocked"]
+
+
+def test_no_runs_side_by_side_are_no_objection():
+    """Case 31 of the folder contract."""
+    assert strictest(make_event()).is_allowed
+
+
+def test_a_block_stands_though_others_object_to_nothing():
+    """Case 30 of the folder contract."""
+    event = make_prompt_event()
+    runs = [make_run(make_hook("a"), context=("c1",)), make_run(make_hook("b"), verdict="block", reason="stop")]
+    decision = strictest(event, *runs, make_run(make_hook("c")))
+    assert (decision.verdict, decision.reason) == ("block", "stop")
+
+
+def test_the_reason_of_a_block_stands_though_a_guard_fails_after_it():
+    denial = make_run(make_hook("a"), verdict="block", reason="no")
+    decision = strictest(make_event(), denial, make_failed_run(make_hook("b", on_error="block")))
+    assert (decision.verdict, decision.reason) == ("block", "no")
+    assert [run.effects for run in decision.runs] == [("blocked",), ("blocked",)]
+
+
+def test_of_replacements_that_differ_the_first_stands_and_the_other_is_a_conflict():
+    """Case 33 of the folder contract: nothing is dropped in silence."""
+    runs = [make_run(make_hook(name), edits=replace_args(**{name: 1})) for name in "ab"]
+    decision = strictest(make_event(), *runs)
+    assert decision.edits == {"args": {"a": 1}}
+    assert decision.conflicts == ("conflict: hooks 'a' and 'b' want different args; the first stands",)
+    assert decision.conflicts[0] in decision.warnings
+
+
+def test_the_same_replacement_twice_is_no_conflict():
+    runs = [make_run(make_hook(name), edits=replace_args(x=1)) for name in "ab"]
+    decision = strictest(make_event(), *runs)
+    assert (decision.edits, decision.conflicts) == ({"args": {"x": 1}}, ())
+
+
+def test_the_edits_of_a_hook_that_may_not_block_are_in_nobodys_way():
+    runs = [
+        make_run(make_hook("a", may_block=False), edits=replace_args(a=1)),
+        make_run(make_hook("b"), edits=replace_args(b=1)),
+    ]
+    decision = strictest(make_event(), *runs)
+    assert (decision.edits, decision.conflicts) == ({"args": {"b": 1}}, ())
+    assert "hook 'a': ignored: edits of a hook that may not block" in decision.warnings
+
+
+def test_the_block_of_a_hook_that_may_not_block_is_context():
+    """Fact 41 of the folder contract."""
+    run = make_run(make_hook(may_block=False), verdict="block", reason="careful", context=("lost",))
+    decision = strictest(make_prompt_event(), run)
+    assert (decision.verdict, decision.context) == ("allow", ("careful",))
+
+
+def with_lead(hook_id: str) -> Hook:
+    hook = make_hook(hook_id)
+    return replace(hook, source=replace(hook.source, context_lead="\n[hook] "))
+
+
+def test_contexts_side_by_side_are_one_text_behind_their_lead():
+    """Case 31 of the folder contract, as fact 49 puts it before the model."""
+    runs = [make_run(with_lead(name), context=(name,)) for name in "ab"]
+    decision = strictest(make_result_event(), *runs)
+    assert decision.context == ("\n[hook] a\nb",)
+    assert [run.effects for run in decision.runs] == [("context",), ("context",)]
+
+
+def test_without_context_there_is_no_lead():
+    assert strictest(make_result_event(), make_run(with_lead("a"))).context == ()
+
+
+def test_context_with_a_lead_means_something_before_a_tool_call():
+    """W6 of the folder contract: what a hook says there is not lost."""
+    decision = strictest(make_event(), make_run(with_lead("a"), context=("mind the gap",)))
+    assert (decision.context, decision.warnings) == (("\n[hook] mind the gap",), ())

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from builders import match_args
 from hookline.events import Event
-from hookline.hook import ArgumentMatch, Match
+from hookline.hook import ArgumentMatch, Match, SubjectMatch
+from hookline.linear import LinearPatternError
 from hookline.match import Look, Search, UnreadableValueError, compile_match, find_mismatch
 from hookline.pattern import PatternError
 from support import make_event, make_prompt_event, make_result_event
@@ -246,3 +247,48 @@ def test_a_predicate_that_is_not_quick_is_left_to_be_asked_aside():
     event = make_event()
     assert compile_match(match).test(event) == (Look(predicate=predicate, event=event),)
     assert compile_match(match).test(make_event(args={"command": "rm"})) is False
+
+
+# The subject
+
+
+def on_subject(pattern: str, **options: Any) -> Match:
+    return Match(subject=SubjectMatch(pattern=pattern, **options))
+
+
+def test_the_subject_must_match_as_a_whole():
+    assert holds(on_subject("bash|edit"), make_event(tool="edit"))
+    assert not holds(on_subject("bash|edit"), make_event(tool="edits"))
+
+
+def test_where_there_is_no_subject_it_is_empty():
+    assert holds(on_subject("a|"), make_prompt_event())
+    assert not holds(on_subject("a"), make_prompt_event())
+
+
+def test_a_pattern_on_the_subject_must_stand_by_itself():
+    """Fact 14 and W14 of the folder contract."""
+    for pattern in ("a)|(?:b", "**", "(", "(?=a)", r"(a)\1"):
+        with pytest.raises(LinearPatternError):
+            compile_match(on_subject(pattern))
+
+
+def test_a_mismatch_of_the_subject_is_told_in_words():
+    found = find_mismatch(compile_match(on_subject("bash")), make_event(tool="x" * 300))
+    assert found is not None
+    assert found.startswith("the event's subject must match '^(?:bash)$' as a whole; it is 'xxx")
+    assert len(found) < 300
+
+
+@pytest.mark.parametrize(
+    ("match", "asks"),
+    [
+        (Match(), False),
+        (Match(tool_name="a", tool_kind="b"), False),
+        (on_subject("a"), False),
+        (Match(profile="a"), True),
+        (match_args(x={}), True),
+    ],
+)
+def test_a_match_may_be_answered_by_names_alone(match: Match, asks: bool):
+    assert compile_match(match).asks_more_than_names is asks

@@ -25,7 +25,7 @@ from builders import make_failed_run, make_hook, make_run
 from entries import command_hook, give_reply, shell_hook, write_file
 from hookline import AfterTurn, Event, UserInterrupt, runlog
 from hookline.hook import Settings
-from hookline.runlog import LogQuery, RunLog, list_log_files, make_record, read_records, write_time
+from hookline.runlog import LogQuery, RunLog, list_log_files, make_record, read_latest, read_records, write_time
 from properties import steady
 from storage import SmallDisk, small_disk, unprivileged
 from support import Bench, make_event, make_result_event
@@ -628,3 +628,20 @@ def test_the_reason_of_an_answer_is_kept_cut_and_without_secrets():
     assert len(reason) <= 2000
     assert SECRET[:8] not in reason
     assert "reason" not in make_record(make_run(), make_event(), payloads="redacted")
+
+
+# The end of a log
+
+
+def test_the_last_records_are_read_from_the_end_alone(tmp_path: Path):
+    names = ("2030-01-01-001.jsonl", "2030-01-02-001.jsonl", "2030-01-02-002.jsonl")
+    for day, name in enumerate(names):
+        (tmp_path / name).write_text("".join(f'{{"number": {day}{number}}}\n' for number in range(5)))
+    size = (tmp_path / names[0]).stat().st_size
+    found = [record["number"] for record in read_latest(tmp_path, most_bytes=2 * size)]
+    assert found == [10, 11, 12, 13, 14, 20, 21, 22, 23, 24]
+    assert [record["number"] for record in read_latest(tmp_path, most_bytes=size // 2)] == [23, 24]
+
+
+def test_a_log_that_is_not_there_has_no_last_records(tmp_path: Path):
+    assert read_latest(tmp_path / "nowhere", most_bytes=100) == []

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hookline.events import Event as Event
     from hookline.events import EventType as EventType
     from hookline.events import Fields as Fields
+    from hookline.facts import HostFacts as HostFacts
     from hookline.fields import AfterToolCall as AfterToolCall
     from hookline.fields import AfterTurn as AfterTurn
     from hookline.fields import Agent as Agent
@@ -94,6 +95,7 @@ _HOMES = {
     "engine": ("Engine",),
     "errors": ("ConfigError", "HooklineError", "PayloadError", "UnknownEventError"),
     "events": ("EVENT_TYPES", "Event", "EventType", "Fields"),
+    "facts": ("HostFacts",),
     "fields": (
         "AfterToolCall",
         "AfterTurn",

@@ -9,8 +9,10 @@ from msgspec import Struct
 
 from hookline.background import Background
 from hookline.delivery import Deliveries
+from hookline.dialects.table import DIALECTS
 from hookline.dispatch import Ports
 from hookline.events import Event
+from hookline.folders.recorder import FolderRecorder
 from hookline.hook import Hook
 from hookline.hookset import HookSet
 from hookline.matcher import Matcher
@@ -25,6 +27,7 @@ from hookline.runners.depth import find_stop_reason, read_depth
 from hookline.runners.detached import DetachedFolders, DetachedLauncher
 from hookline.runners.exchange import Exchange
 from hookline.runners.preparation import Preparation, Surroundings
+from hookline.runners.unwired import UnwiredRunner
 from hookline.telling import Teller
 from hookline.waiting import wait_for
 
@@ -40,6 +43,7 @@ class Assembly(Struct, frozen=True, kw_only=True, eq=False):
     exchange: Exchange
     matcher: Matcher
     teller: Teller
+    recorder: FolderRecorder
     ports: Ports
     stop_reason: str | None
 
@@ -47,6 +51,7 @@ class Assembly(Struct, frozen=True, kw_only=True, eq=False):
         """Give what is running the grace, in seconds, and end the rest."""
         self.background.close(grace_s)
         self.deliveries.close()
+        self.recorder.close()
         self.matcher.close()
         self.exchange.close()
 
@@ -72,14 +77,18 @@ def assemble(
     home = layers.homes["native"] / "hooks"
     exchange, matcher = Exchange(home / "tmp"), Matcher()
     log = RunLog(home / "log", layers.settings) if keeps_log and runner is None else None
-    teller = Teller(log, fire_failure=fire_failure)
+    recorder = FolderRecorder(hooks.find_spec)
+    teller = Teller(log, recorder=recorder if runner is None else None, fire_failure=fire_failure)
     background = Background(layers.settings, on_landed=teller.note_landed)
     surroundings = Surroundings(project=layers.project, homes=layers.homes, depth=depth)
     preparation = Preparation(surroundings, adopt=background.adopt)
     folders = DetachedFolders(calls=home / "detached", outputs=home / "logs", log=home / "log", outbox=home / "outbox")
     processes = CommandRunner(preparation, exchange, adopt=background.adopt)
     by_kind = RunnerByKind(
-        processes, get_handlers=lambda: get_handling().runner, get_objects=lambda: get_handling().objects.runner
+        processes,
+        get_handlers=lambda: get_handling().runner,
+        get_objects=lambda: get_handling().objects.runner,
+        agents=UnwiredRunner(),
     )
     checked = CheckedRunner(runner or by_kind, refuse)
 
@@ -102,6 +111,7 @@ def assemble(
         note_cancelled=lambda run, event: teller.note_cancelled(run, event, background),
         start=lambda hook, payload: deliveries.start(hook, payload, wait_for),
         walk=None if runner is not None else walk,
+        find_silence=_find_silence,
     )
     return Assembly(
         background=background,
@@ -109,6 +119,12 @@ def assemble(
         exchange=exchange,
         matcher=matcher,
         teller=teller,
+        recorder=recorder,
         ports=ports,
         stop_reason=find_stop_reason(depth, layers.settings),
     )
+
+
+def _find_silence(dialect: str, event: Event) -> str | None:
+    found = DIALECTS.get(dialect)
+    return None if found is None else found.find_silence(event)

@@ -52,7 +52,8 @@ class Ports(Struct, frozen=True, kw_only=True):
     """
     What a dispatch needs of the outside; `note_cancelled` hears of a run whose caller went away.
 
-    Without `walk` handlers are run one by one, by the runner.
+    Without `walk` handlers are run one by one, by the runner. `find_silence` says why the hooks of a dialect keep
+    out of an event altogether, guards and all; None when they do not.
     """
 
     runner: Runner
@@ -60,6 +61,7 @@ class Ports(Struct, frozen=True, kw_only=True):
     start: Starter
     note_cancelled: Callable[[Run, Event], None]
     walk: Walker | None = None
+    find_silence: Callable[[str, Event], str | None] = lambda dialect, event: None
 
 
 async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reason: str | None = None) -> Decision:
@@ -70,7 +72,11 @@ async def dispatch(event: Event, registry: Registry, ports: Ports, *, stop_reaso
     Never raises because of a hook; cancelling it ends the hook that is running.
     """
     selection = registry.select(event)
-    closures = registry.closures.get(event.name)
+    closures = [
+        closure
+        for closure in registry.closures.get(event.name, ())
+        if ports.find_silence(closure.dialect, event) is None
+    ]
     if closures:
         chain = Chain(event=event, verdict="block", reason="; ".join(closure.reason for closure in closures))
         return chain.decide(await _skip((*selection.blocking, *selection.others), event, ports, "the event is closed"))
@@ -107,7 +113,7 @@ class _Hearing:
     def __init__(self, event: Event, ports: Ports, stop_reason: str | None) -> None:
         self.chain = Chain(event=event)
         self.runs: list[Run | QuietRuns] = []
-        self.begun: tuple[Entry, ...] = ()
+        self.begun: set[Entry] = set()
         self._ports = ports
         self._stop_reason = stop_reason
         self._heard: list[tuple[Entry, Event]] = []  # the guards, and the event as each of them left it
@@ -148,9 +154,15 @@ class _Hearing:
             return None
         if isinstance(matched, Failure):
             return Run(hook=entry.hook, status="failed", outcome=matched)
+        silence = self._find_silence(entry.hook)
+        if silence is not None:
+            return Run(hook=entry.hook, status="skipped", reason=silence)
         if self._stop_reason is not None:
             return stop_run(entry.hook, self._stop_reason)
         return await _run(entry.hook, self._read_payload(), self._ports)
+
+    def _find_silence(self, hook: Hook) -> str | None:
+        return self._ports.find_silence(hook.source.dialect, self.chain.event)
 
     def _take(self, entry: Entry, run: Run) -> None:
         if run.status != "skipped":
@@ -183,12 +195,12 @@ class _Hearing:
         """Start the link's other hooks, run all of its waiting ones on the same input, and take the strictest."""
         for entry in link.others:
             await self.start(entry)
-        self.begun += link.others
+        self.begun.update(link.others)
         found = await asyncio.gather(*(self._ask_one(entry) for entry in link.entries))
         runs = [run for run in found if run is not None]
         self.chain, taken = self.chain.take_strictest([run for run in runs if run.status != "skipped"])
-        self.runs += [run for run in runs if run.status == "skipped"]
-        self.runs += taken
+        counted = iter(taken)
+        self.runs += [run if run.status == "skipped" else next(counted) for run in runs]
 
     async def recheck(self) -> None:
         """Ask once more the guards whose event was edited after their turn."""
@@ -200,6 +212,8 @@ class _Hearing:
         matched = await _match(entry, self.chain.event, self._ports.matcher)
         if isinstance(matched, Failure):
             self.runs.append(Run(hook=entry.hook, status="failed", outcome=matched))
+        elif matched and (silence := self._find_silence(entry.hook)) is not None:
+            self.runs.append(Run(hook=entry.hook, status="skipped", reason=silence))
         elif matched and self._stop_reason is not None:
             self.runs.append(stop_run(entry.hook, self._stop_reason))
         elif matched:
@@ -208,6 +222,8 @@ class _Hearing:
 
 async def _match(entry: Entry, event: Event, matcher: Matcher) -> bool | Failure:
     """Whether the hook is meant; a match that has no answer is a failure of the hook, never a miss."""
+    if entry.is_certain:
+        return True
     try:
         found = entry.match.test(event)
         if isinstance(found, bool):

@@ -11,11 +11,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from hookline.assembly import assemble
 from hookline.background import ClosedError
 from hookline.config.layers import BrokenConfig, Layers, load_layers
 from hookline.config.trust import Trust
@@ -24,29 +23,24 @@ from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.fold import Chain, find_warnings
 from hookline.handlers.discover import Provider
-from hookline.hook import HandlerAction, Hook, Settings
-from hookline.hookset import HookSet
+from hookline.holder import HookHolder
+from hookline.hook import Hook
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
-from hookline.problem import Problem
 from hookline.runners.base import Payload, Runner
 from hookline.runners.checked import stop_run
 from hookline.waiting import is_on_asyncio, run_in_thread, wait_for
 
 if TYPE_CHECKING:
-    from hookline.attachment import Attachable
     from hookline.handlers.host import Host
-    from hookline.handlers.modules import ErrorListener, Modules
-    from hookline.handlers.typed import On, Remove
     from hookline.handlers.ui import UI
-    from hookline.handling import Handling
 
 logger = logging.getLogger("hookline")
 
 _MOST_UNSETTLED_EVENTS = 1000
 
 
-class Engine:
+class Engine(HookHolder):
     """
     Finds the hooks for each event, runs them, and says what they decide.
 
@@ -69,18 +63,8 @@ class Engine:
 
         The modules of the layers are loaded by `start`.
         """
-        self._hooks = HookSet(layers)
-        self._handling: Handling | None = None
-        self._connections = (host, ui)
-        self._problems = layers.problems
-        self._parts = assemble(
-            self._hooks,
-            runner=runner,
-            outbox=outbox,
-            keeps_log=keeps_log,
-            refuse=self._refuse,
-            get_handling=lambda: self.handling,
-            fire_failure=self._fire_failure,
+        super().__init__(
+            layers, runner=runner, outbox=outbox, keeps_log=keeps_log, host=host, ui=ui, fire_failure=self._fire_failure
         )
         self._background = self._parts.background
         self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
@@ -97,6 +81,7 @@ class Engine:
         host: Host | None = None,
         ui: UI | None = None,
         providers: Sequence[Provider] = (),
+        vix_hooks: str | os.PathLike[str] | None = None,
     ) -> Self:
         """
         Load the hooks of a project and of its user.
@@ -107,7 +92,8 @@ class Engine:
         only as the user has trusted them (`hookline trust`); `trust` may also be `"all"`, `"none"`, or the
         digests that are trusted. A user's or trusted project's file that cannot be parsed keeps closed what it
         guarded; `broken_config="open"` does without. What could not be loaded is in `problems`, and is logged.
-        Modules act on the `host` and ask the user through the `ui`; `providers` find more of them.
+        Modules act on the `host` and ask the user through the `ui`; `providers` find more of them. `vix_hooks` is the
+        folder of the user's hook folders, which enables their dialect.
 
         Raises `ConfigError` for an option that cannot be honoured, and for a required module that cannot be loaded.
         """
@@ -119,6 +105,7 @@ class Engine:
             trust=trust,
             broken_config=broken_config,
             providers=providers,
+            vix_hooks=None if vix_hooks is None else Path(os.path.abspath(vix_hooks)),  # noqa: PTH100 - as above
         )
         engine = cls(layers, host=host, ui=ui)
         engine.start()
@@ -141,83 +128,10 @@ class Engine:
         if not modules.specs and not modules.refusals and self._handling is None:
             return
         try:
-            self._problems = (*self._hooks.layers.problems, *self.handling.load(modules.specs, modules.refusals))
+            self._module_problems = tuple(self.handling.load(modules.specs, modules.refusals))
         except ConfigError:
             self.close(grace_s=0)
             raise
-
-    @property
-    def handling(self) -> Handling:
-        """What concerns hooks in this process: handlers, modules, the host and the user."""
-        if self._handling is None:
-            # Imported when there is a handler: who has none need not pay for it.
-            from hookline.handling import Handling  # noqa: PLC0415
-
-            host, ui = self._connections
-            self._handling = Handling(self._hooks, host=host, ui=ui, adopt=self._background.adopt)
-            self._parts.teller.listeners.append(self._handling.tell)
-        return self._handling
-
-    @property
-    def on(self) -> On:
-        """
-        Attach a function: `engine.on(event, function)`, which returns what takes it off again, or `@engine.on(event)`.
-
-        The function is called with the event and a context, and may be async. `tool_name`, `tool_kind` and
-        `profile` narrow when it is meant; see `hookline.handlers.typed.Options` for all that can be said of it.
-        Raises `UnknownEventError` for the name and `HandlerError` for what cannot be a handler.
-        """
-        return self.handling.on
-
-    def on_error(self, listener: ErrorListener) -> Remove:
-        """Have a function called with a `HookError` for every hook that fails; returns what takes it off again."""
-        return self.handling.on_error(listener)
-
-    def connect(self, *, host: Host | None = None, ui: UI | None = None) -> None:
-        """Let handlers act on another host, or ask the user through another interface, from now on."""
-        self.handling.connect(host, ui)
-
-    @property
-    def modules(self) -> Modules:
-        """The modules that are loaded, with their commands and renderers, and those that could not be loaded."""
-        return self.handling.modules
-
-    async def run_command(self, text: str, *, session_id: str = "", cwd: str = "") -> Any:
-        """Run a module's command as a user typed it, `/name arguments`; raises what the command raises."""
-        cwd = cwd or str(self._hooks.layers.project)
-        return await self.handling.run_command(text, session_id=session_id, cwd=cwd)
-
-    def attach(self, objects: Attachable, *, timeout_s: float | None = None) -> Remove:
-        """
-        Attach a hook object, or several in order, behind the hooks that are there; returns what takes them off again.
-
-        They have `timeout_s` to answer, by default the setting `handler_timeout_seconds`; a `ShellHook` has its own
-        limit. Raises `ConfigError` that says all that is wrong with them, an id that is taken too; then none counts.
-        """
-        return self.handling.objects.attach(objects, timeout_s=timeout_s)
-
-    @property
-    def hooks(self) -> tuple[Hook, ...]:
-        """All loaded hooks, enabled or not, in the order in which they run."""
-        return self._hooks.registry.hooks
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What loading found, everything that was left out included."""
-        return self._problems
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of all layers together."""
-        return self._hooks.registry.settings
-
-    def listens(self, event_name: str) -> bool:
-        """
-        Whether an event of this name concerns anybody.
-
-        Ask before building an event, so that an agent without hooks pays nothing for them.
-        """
-        return event_name in self._hooks.listened
 
     async def fire(self, event: Event) -> Decision:
         """
@@ -350,15 +264,6 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-    def _refuse(self, hook: Hook) -> str | None:
-        """Why a hook may not run: its project's hooks are no longer what was trusted."""
-        snapshot = self._hooks.layers.snapshot
-        # What a module was loaded from may change: what runs is what was trusted.
-        if snapshot is None or hook.source.layer != "project" or isinstance(hook.action, HandlerAction):
-            return None
-        change = snapshot.find_change()
-        return None if change is None else f"{change} has changed since you trusted it; see hookline trust"
 
     async def _dispatch(self, event: Event) -> Decision:
         if not event.cwd:

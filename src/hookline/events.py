@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from hookline.edit_rule import APPEND, LATEST, RESULT, EditRule
 from hookline.errors import UnknownEventError
+from hookline.facts import NO_FACTS, HostFacts
 from hookline.fields import (
     LOCAL_FIELDS,
     AfterToolCall,
@@ -351,7 +352,8 @@ class Event(_Occurrence, frozen=True, kw_only=True):
     One occurrence of an event: its record and the surroundings it happened in.
 
     `fields` is one of the records of `hookline.fields` and decides the event's type.
-    `cwd` is the session's working directory and `timestamp` is in UTC.
+    `cwd` is the session's working directory and `timestamp` is in UTC. `facts` are what the host alone knows of the
+    session.
     """
 
     session_id: str = ""
@@ -359,6 +361,7 @@ class Event(_Occurrence, frozen=True, kw_only=True):
     agent: Agent = MAIN_AGENT
     profile: str = ""
     cwd: str = ""
+    facts: HostFacts = NO_FACTS
     event_id: str = field(default_factory=_new_id)
     timestamp: datetime = field(default_factory=_now)
 

@@ -56,7 +56,10 @@ class Chain(Struct, frozen=True, kw_only=True):
         if isinstance(run.outcome, Failure):
             return self._take_failure(run, run.outcome)
         assert run.outcome is not None
-        answer = restrict(downgrade(run.outcome, run.hook), self.event.type)
+        if _says_nothing(run.outcome):
+            return self, run
+        has_lead = bool(run.hook.source.context_lead)
+        answer = restrict(downgrade(run.outcome, run.hook), self.event.type, takes_context=has_lead)
         event = apply_edits(self.event, answer.edits)
         edits = _fold_edits(self.edits, answer.edits, event, is_edited=event is not self.event)
         is_edited = edits is not self.edits
@@ -73,7 +76,8 @@ class Chain(Struct, frozen=True, kw_only=True):
         Take in runs that were made side by side on the same event.
 
         The strictest verdict stands with its first reason; of the edits of one field the first stands, and
-        others that differ are conflicts; everything else is added up in order.
+        others that differ are conflicts; everything else is added up in order. The contexts are one text where
+        their dialect puts something before them.
         """
         chain: Chain = self
         taken: list[Run] = []
@@ -81,8 +85,12 @@ class Chain(Struct, frozen=True, kw_only=True):
         for run in runs:
             kept, conflicts = _drop_conflicts(run, edited)
             chain, counted = chain.take(kept)
-            chain = replace(chain, conflicts=(*chain.conflicts, *conflicts))
+            if conflicts:
+                chain = replace(chain, conflicts=(*chain.conflicts, *conflicts))
             taken.append(counted)
+        contexts = chain.context[len(self.context) :]
+        if contexts and (lead := runs[0].hook.source.context_lead):
+            chain = replace(chain, context=(*self.context, lead + "\n".join(contexts)))
         return chain, taken
 
     def _take_verdict(self, run: Run, answer: Answer) -> Chain:
@@ -97,7 +105,10 @@ class Chain(Struct, frozen=True, kw_only=True):
             return self, run
         if not self.event.type.gate:
             return self._hide_result(run) if run.hook.execution.hides_result else (self, run)
-        return replace(self, verdict="block", reason=describe_failure(run)), replace(run, effects=("blocked",))
+        counted = replace(run, effects=("blocked",))
+        if self.is_blocked:  # by another hook of the same link, whose reason stands
+            return self, counted
+        return replace(self, verdict="block", reason=describe_failure(run), user_message=None), counted
 
     def _hide_result(self, run: Run) -> tuple[Chain, Run]:
         """Put a failure in the place of a tool's result, all of whose parts go with it."""
@@ -126,6 +137,12 @@ class Chain(Struct, frozen=True, kw_only=True):
                 *self.conflicts,
             ),
         )
+
+
+def _says_nothing(answer: Answer) -> bool:
+    """Whether an answer is no objection and nothing else, as most are."""
+    is_mute = answer.verdict == "allow" and not answer.edits and not answer.context
+    return is_mute and not answer.reminders and not answer.ignored
 
 
 def _list_runs(parts: Sequence[Run | QuietRuns]) -> Sequence[Run]:
@@ -158,8 +175,12 @@ def downgrade(answer: Answer, hook: Hook) -> Answer:
     return Answer(context=(answer.reason,) if answer.reason else (), ignored=answer.ignored)
 
 
-def restrict(answer: Answer, row: EventType) -> Answer:
-    """The answer without the parts that mean nothing on this event; they are named in `ignored`."""
+def restrict(answer: Answer, row: EventType, *, takes_context: bool = False) -> Answer:
+    """
+    The answer without the parts that mean nothing on this event; they are named in `ignored`.
+
+    With `takes_context` context means something although the event's row does not say so.
+    """
     ignored = list(answer.ignored)
     verdict = answer.verdict
     if verdict != "allow" and not row.gate:
@@ -170,7 +191,7 @@ def restrict(answer: Answer, row: EventType) -> Answer:
     ignored += [f"edit of {edit.field}: {misfit}" for edit, misfit in zip(answer.edits, misfits, strict=True) if misfit]
     reminders = answer.reminders if _takes_texts(row, "reminders") else ()
     ignored += [f"reminder: not on {row.name}"] if answer.reminders and not reminders else []
-    context = answer.context if _takes_texts(row, "context") else ()
+    context = answer.context if takes_context or _takes_texts(row, "context") else ()
     ignored += [f"context: not on {row.name}"] if answer.context and not context else []
     return replace(answer, verdict=verdict, edits=edits, reminders=reminders, context=context, ignored=tuple(ignored))
 

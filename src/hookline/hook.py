@@ -28,6 +28,17 @@ class ArgumentMatch(Struct, frozen=True, kw_only=True):
     regex: str | None = None
 
 
+class SubjectMatch(Struct, frozen=True, kw_only=True):
+    """
+    A pattern that the event's subject must match as a whole (see `hookline.match.find_subject`).
+
+    It is a pattern of Go or Rust, which has its answer in linear time.
+    """
+
+    pattern: str
+    flavour: Literal["go", "rust"] = "go"
+
+
 class Predicate(Protocol):
     """
     A condition on an event that the other words of a match cannot say; `str` of it shows it to people.
@@ -57,6 +68,7 @@ class Match(Struct, frozen=True, kw_only=True):
     tool_kind: str | None = None
     tool_name: str | None = None
     args: Mapping[str, ArgumentMatch] = field(default_factory=dict)
+    subject: SubjectMatch | None = None
     predicate: Predicate | None = None
 
     @property
@@ -123,6 +135,40 @@ class ObjectAction(Struct, frozen=True, kw_only=True):
     keeps_time: bool = False
 
 
+class AgentAction(Struct, frozen=True, kw_only=True):
+    """
+    What actions that a model works on have in common.
+
+    `title` is what the work is called where people see it. An empty `cwd` means the session's working directory.
+    `auto_write` and `auto_dirs` tell whether the work may write files, and use other folders, without asking.
+    """
+
+    title: str = ""
+    cwd: str = ""
+    auto_write: bool = True
+    auto_dirs: bool = True
+
+
+class PromptAction(AgentAction, frozen=True, kw_only=True):
+    """Put a prompt to a model, with the event's payload; the text it ends with is the reply."""
+
+    prompt: str
+
+
+class WorkflowStep(Struct, frozen=True, kw_only=True):
+    """One step of an inline workflow: a shell command or a prompt; the other one is empty."""
+
+    command: str = ""
+    prompt: str = ""
+
+
+class WorkflowAction(AgentAction, frozen=True, kw_only=True):
+    """Run a workflow that the host knows by this name, or the steps; the text it ends with is the reply."""
+
+    name: str = ""
+    steps: tuple[WorkflowStep, ...] = ()
+
+
 ProcessAction = ScriptAction | CommandAction | ShellAction
 
 
@@ -158,6 +204,8 @@ class Source(Struct, frozen=True, kw_only=True):
     `evaluation` is a property of the dialect: how the answers of its hooks in one layer are put together. So is
     `hears_rejected`: of which calls that did not run `after_tool_call` tells it: all, those that the user rejected, or
     none.
+    `context_lead` is what the model reads before the contexts of hooks that are asked side by side; where there is
+    one, context means something although the event's row has none.
     """
 
     layer: LayerName
@@ -165,6 +213,7 @@ class Source(Struct, frozen=True, kw_only=True):
     place: Place
     evaluation: Evaluation = "chain"
     hears_rejected: Rejected = "all"
+    context_lead: str = ""
 
 
 class Hook(Struct, frozen=True, kw_only=True):
@@ -172,7 +221,7 @@ class Hook(Struct, frozen=True, kw_only=True):
 
     id: str
     event: str
-    action: ProcessAction | HandlerAction | ObjectAction
+    action: ProcessAction | HandlerAction | ObjectAction | PromptAction | WorkflowAction
     source: Source
     match: Match = field(default_factory=Match)
     execution: Execution = field(default_factory=Execution)

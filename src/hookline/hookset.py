@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from hookline.config.layers import Layers
-from hookline.hook import Hook, LayerName, Settings
+from hookline.config.layers import Layers, reload_folders
+from hookline.folders.history import drop_removed
+from hookline.folders.spec import FolderSpec
+from hookline.hook import HandlerAction, Hook, LayerName, Settings
 from hookline.registry import Closure, Registry
+
+logger = logging.getLogger("hookline")
 
 _RANKS: Mapping[LayerName, int] = {"project": 0, "user": 1, "code": 2}
 
@@ -42,6 +47,19 @@ class HookSet:
     def files(self) -> list[Path]:
         """The hook files that count."""
         return [loaded.file.path for loaded in self.layers.files if loaded.is_counted]
+
+    def find_spec(self, hook: Hook) -> FolderSpec | None:
+        """The spec of a hook folder's hook, None for other hooks and those that are gone."""
+        return self.layers.folders.find_spec(hook)
+
+    def refuse(self, hook: Hook) -> str | None:
+        """Why a hook may not run: its project's hooks are no longer what was trusted."""
+        snapshot = self.layers.snapshot
+        # What a module was loaded from may change: what runs is what was trusted.
+        if snapshot is None or hook.source.layer != "project" or isinstance(hook.action, HandlerAction):
+            return None
+        change = snapshot.find_change()
+        return None if change is None else f"{change} has changed since you trusted it; see hookline trust"
 
     def attach(self, hook: Hook) -> Callable[[], None]:
         """Add a hook behind those of its layer; returns the function that takes it off again."""
@@ -105,6 +123,19 @@ class HookSet:
         with self._lock:
             self.layers = layers
             self._swap()
+
+    def reload_folders(self) -> None:
+        """
+        Read the user's hook folders again and use what they hold now; what those that are gone remember is removed.
+
+        Reading and swapping are one, so that the newest content stands however many reload at once.
+        """
+        with self._lock:
+            before = self.layers.folders
+            self.use(reload_folders(self.layers))
+            if before.path is not None:
+                for error in drop_removed(before.path, before.loaded, self.layers.folders.loaded):
+                    logger.warning("%s", error)
 
     def _swap(self) -> None:
         self._registry = registry = self._build()

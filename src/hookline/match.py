@@ -3,21 +3,38 @@ Deciding whether a hook is meant by an event: a `Match` compiled once, asked at 
 
 A match asks for an exact profile, tool kind and tool name, for texts in the tool's arguments, and for whatever
 its predicate asks. Values that are not text are compared as Python's `str` of them. A missing argument or a null
-never matches.
+never matches. It may also ask for a pattern on the event's subject, the one text that tells its occurrences apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from hookline.events import Event
-from hookline.hook import ArgumentMatch, Match, Predicate
+from hookline.hook import ArgumentMatch, Match, Predicate, SubjectMatch
 from hookline.pattern import Pattern, compile_pattern
 
+if TYPE_CHECKING:
+    from hookline.linear import LinearPattern
+
 _LONGEST_SHOWN = 200
+_SUBJECTS: Mapping[str, Callable[[Any], str]] = {
+    "session_start": lambda fields: "startup",
+    "session_restored": lambda fields: "resume",
+    "before_tool_call": lambda fields: str(fields.tool.name),
+    "after_tool_call": lambda fields: str(fields.tool.name),
+    "tool_error": lambda fields: str(fields.tool.name),
+    "permission_request": lambda fields: str(fields.tool.name),
+    "approval_requested": lambda fields: str(fields.tool.name),
+    "approval_resolved": lambda fields: str(fields.tool.name),
+    "sub_agent_start": lambda fields: str(fields.sub_agent.name),
+    "sub_agent_end": lambda fields: str(fields.sub_agent.name),
+    "pre_compact": lambda fields: str(fields.trigger),
+    "post_compact": lambda fields: str(fields.trigger),
+}
 
 
 class UnreadableValueError(ValueError):
@@ -48,6 +65,15 @@ class _Condition(Struct, frozen=True, kw_only=True):
     pattern: Pattern | None
 
 
+def find_subject(event: Event) -> str:
+    """
+    The text that tells an event's occurrences apart: the tool's or sub-agent's name, what set off a compaction,
+    whether a session starts up or resumes. It is empty for other events.
+    """
+    read = _SUBJECTS.get(event.name)
+    return "" if read is None else read(event.fields)
+
+
 class CompiledMatch(Struct, frozen=True, kw_only=True):
     """A match ready to be asked; `test` never takes longer than the texts are long."""
 
@@ -57,7 +83,13 @@ class CompiledMatch(Struct, frozen=True, kw_only=True):
     tool_name: str | None
     needs_tool: bool
     conditions: tuple[_Condition, ...]
-    predicate: Predicate | None
+    predicate: Predicate | None = None
+    subject: LinearPattern | None = None
+
+    @property
+    def asks_more_than_names(self) -> bool:
+        """Whether names of tools, kinds of tools and subjects do not yet say whether the event is meant."""
+        return bool(self.profile is not None or self.profiles or self.conditions or self.predicate is not None)
 
     def test(self, event: Event) -> bool | tuple[Search | Look, ...]:
         """
@@ -68,6 +100,8 @@ class CompiledMatch(Struct, frozen=True, kw_only=True):
         if self.profile is not None and event.profile != self.profile:
             return False
         if self.profiles and event.profile not in self.profiles:
+            return False
+        if self.subject is not None and not self.subject.fullmatch(find_subject(event)):
             return False
         tool = event.tool if self.needs_tool else None
         if self.needs_tool and (
@@ -112,7 +146,8 @@ def compile_match(match: Match) -> CompiledMatch:
     """
     Compile a match.
 
-    Raises `hookline.pattern.PatternError` for a pattern that `re` refuses.
+    Raises `hookline.pattern.PatternError` for a pattern that `re` refuses, and
+    `hookline.linear.LinearPatternError` for one on the subject that its flavour does not take.
     """
     return CompiledMatch(
         profile=match.profile,
@@ -122,7 +157,15 @@ def compile_match(match: Match) -> CompiledMatch:
         needs_tool=match.needs_tool,
         conditions=tuple(_compile_condition(name, wanted) for name, wanted in match.args.items()),
         predicate=match.predicate,
+        subject=None if match.subject is None else _compile_subject(match.subject),
     )
+
+
+def _compile_subject(wanted: SubjectMatch) -> LinearPattern:
+    # Imported when there is such a pattern: it is a good deal of code, and most hooks have none.
+    from hookline.linear import compile_whole  # noqa: PLC0415
+
+    return compile_whole(wanted.pattern, wanted.flavour)
 
 
 def _compile_condition(name: str, wanted: ArgumentMatch) -> _Condition:
@@ -153,6 +196,9 @@ def find_mismatch(match: CompiledMatch, event: Event) -> str | None:
             return f"{name} must be {wanted!r}; the event has {found!r}"
     if match.profiles and event.profile not in match.profiles:
         return f"profile must be one of {sorted(match.profiles)}; the event has {event.profile!r}"
+    subject = find_subject(event)
+    if match.subject is not None and not match.subject.fullmatch(subject):
+        return f"the event's subject must match {match.subject.text!r} as a whole; it is {_shorten(subject)}"
     tool = event.tool
     if match.needs_tool and tool is None:
         return f"the match asks for a tool; {event.name} is about none"
@@ -181,7 +227,7 @@ def _find_argument_mismatch(condition: _Condition, value: Any) -> str | None:
     if value is None:
         return "is missing or null"
     text = value if type(value) is str else _to_text(condition.name, value)
-    shown = repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")
+    shown = _shorten(text)
     if condition.equals is not None and text != condition.equals:
         return f"must equal {condition.equals!r}; it is {shown}"
     if condition.contains is not None and condition.contains not in text:
@@ -190,3 +236,7 @@ def _find_argument_mismatch(condition: _Condition, value: Any) -> str | None:
     if pattern is not None and pattern.is_safe_for(text) and not pattern.found_in(text):
         return f"must match '{pattern.text}'; it is {shown}"
     return None
+
+
+def _shorten(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")

@@ -8,21 +8,36 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hookline.events import Event
 from hookline.fields import AfterToolCall
 from hookline.hook import HandlerAction, Hook, Settings
-from hookline.match import CompiledMatch, compile_match
+from hookline.match import CompiledMatch, compile_match, find_subject
+
+if TYPE_CHECKING:
+    from hookline.linear import LinearPattern
+
+# Subjects are the names of tools and the like; a model that makes them up must not fill the memory.
+_MOST_REMEMBERED = 1000
+_LONGEST_REMEMBERED = 200
 
 
-class Entry(Struct, frozen=True, kw_only=True):
-    """A hook and its compiled match."""
+class Entry(Struct, frozen=True, kw_only=True, eq=False):
+    """
+    A hook and its compiled match.
+
+    Its pattern on the event's subject is asked when the index is narrowed, once for each subject, and is therefore
+    no part of `match`. `is_certain` tells that the hook is meant wherever it is selected.
+    """
 
     hook: Hook
     match: CompiledMatch
+    subject: LinearPattern | None = None
+    is_certain: bool = False
 
 
 class Closure(Struct, frozen=True, kw_only=True):
@@ -35,6 +50,7 @@ class Closure(Struct, frozen=True, kw_only=True):
     event: str
     hook_id: str
     reason: str
+    dialect: str = "native"
 
 
 class Stretch(Struct, frozen=True, kw_only=True):
@@ -77,14 +93,20 @@ class Selection(Struct, frozen=True, kw_only=True):
 _NOTHING = Selection()
 
 
+_Key = tuple[str | None, str | None, str | None, str | None]
+"""The tool's name and kind where hooks name them, who rejected the call, and the event's subject."""
+
+
 class _EventIndex(Struct, eq=False):
-    """The entries of one event; `select` narrows them by what the matches name of a tool."""
+    """The entries of one event; `select` narrows them by what the matches name of a tool, and by the subject."""
 
     entries: list[Entry] = field(default_factory=list)
     tool_names: set[str] = field(default_factory=set)
     tool_kinds: set[str] = field(default_factory=set)
-    # Filled as tools come by; only names and kinds that some hook names are keys, so it cannot grow with them.
-    selections: dict[tuple[str | None, str | None, str | None], Selection] = field(default_factory=dict)
+    has_subjects: bool = False
+    # Filled as tools and subjects come by. Only names and kinds that some hook names are keys, so it cannot grow with
+    # them; it is emptied when it has grown with the subjects.
+    selections: dict[_Key, Selection] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)
@@ -92,24 +114,35 @@ class _EventIndex(Struct, eq=False):
             self.tool_names.add(entry.hook.match.tool_name)
         if entry.hook.match.tool_kind is not None:
             self.tool_kinds.add(entry.hook.match.tool_kind)
+        self.has_subjects = self.has_subjects or entry.subject is not None
 
     def select(self, event: Event) -> Selection:
         tool = event.tool
         name = tool.name if tool is not None and tool.name in self.tool_names else None
         kind = tool.kind if tool is not None and tool.kind in self.tool_kinds else None
         rejected_by = event.fields.result.rejection_source if type(event.fields) is AfterToolCall else None
-        selection = self.selections.get((name, kind, rejected_by))
+        subject = find_subject(event) if self.has_subjects else None
+        key = (name, kind, rejected_by, subject)
+        selection = self.selections.get(key)
         if selection is None:
-            selection = self.selections[name, kind, rejected_by] = self._narrow(name, kind, rejected_by)
+            selection = self._narrow(*key)
+            self._remember(key, selection)
         return selection
 
-    def _narrow(self, name: str | None, kind: str | None, rejected_by: str | None) -> Selection:
+    def _remember(self, key: _Key, selection: Selection) -> None:
+        if self.has_subjects and len(self.selections) >= _MOST_REMEMBERED:
+            self.selections.clear()
+        if len(key[-1] or "") <= _LONGEST_REMEMBERED:
+            self.selections[key] = selection
+
+    def _narrow(self, name: str | None, kind: str | None, rejected_by: str | None, subject: str | None) -> Selection:
         fitting = [
             entry
             for entry in self.entries
             if entry.hook.match.tool_name in (None, name)
             and entry.hook.match.tool_kind in (None, kind)
             and (rejected_by is None or entry.hook.source.hears_rejected in ("all", rejected_by))
+            and (entry.subject is None or entry.subject.fullmatch(subject or ""))
         ]
         blocking = tuple(entry for entry in fitting if entry.hook.is_blocking)
         others = tuple(entry for entry in fitting if not entry.hook.is_blocking)
@@ -130,7 +163,7 @@ def make_stretch(entries: Sequence[Entry]) -> Stretch:
         hooks=tuple(entry.hook for entry in entries),
         functions=tuple(handler.function for handler in handlers),
         is_async=handlers[0].is_async,
-        is_conditional=any(entry.hook.match.profile is not None or entry.hook.match.profiles for entry in entries),
+        is_conditional=any(entry.match.asks_more_than_names for entry in entries),
         shortest_s=min(entry.hook.execution.timeout_s for entry in entries),
     )
 
@@ -171,6 +204,16 @@ def _walked_kind(entry: Entry) -> bool | None:
     return hook.action.is_async
 
 
+def _make_entry(hook: Hook) -> Entry:
+    match = compile_match(hook.match)
+    return Entry(
+        hook=hook,
+        match=replace(match, subject=None) if match.subject is not None else match,
+        subject=match.subject,
+        is_certain=not match.asks_more_than_names,
+    )
+
+
 class Registry:
     """An index over hooks in their order of declaration, the closed events, and the settings that apply."""
 
@@ -188,8 +231,7 @@ class Registry:
         self._index: dict[str, _EventIndex] = {}
         for hook in self.hooks:
             if hook.enabled:
-                entry = Entry(hook=hook, match=compile_match(hook.match))
-                self._index.setdefault(hook.event, _EventIndex()).add(entry)
+                self._index.setdefault(hook.event, _EventIndex()).add(_make_entry(hook))
         self._closures: dict[str, tuple[Closure, ...]] = {}
         for closure in closures:
             self._closures[closure.event] = (*self._closures.get(closure.event, ()), closure)

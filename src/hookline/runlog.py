@@ -257,6 +257,23 @@ def read_records(folder: Path, query: LogQuery) -> Iterator[dict[str, Any]]:
             continue
 
 
+def read_latest(folder: Path, *, most_bytes: int) -> list[dict[str, Any]]:
+    """The records in the last part of a log, the oldest first, however large the log is."""
+    found: list[dict[str, Any]] = []
+    for path in reversed(list_log_files(folder)):
+        try:
+            with path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - most_bytes))
+                found[:0] = parse_lines(file.read(most_bytes).splitlines(), LogQuery())
+        except OSError:
+            continue
+        most_bytes -= size
+        if most_bytes <= 0:
+            break
+    return found
+
+
 def parse_lines(lines: Iterable[bytes], query: LogQuery) -> Iterator[dict[str, Any]]:
     """The records in these lines that a query asks for."""
     for line in lines:

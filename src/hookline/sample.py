@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 from hookline.events import get_event_type
-from hookline.hook import ArgumentMatch, Hook
+from hookline.hook import ArgumentMatch, Hook, Match
 
 _SAMPLE_ARGUMENTS = {"command": "ls -la", "path": "src/example.py", "text": "hello"}
 _SAMPLES: dict[str, Any] = {
@@ -28,6 +29,8 @@ _SAMPLES: dict[str, Any] = {
     "max_attempts": 3,
     "success": True,
 }
+# A pattern on the subject that is nothing but names.
+_NAMES = re.compile(r"[\w|-]+")
 _MESSAGES = [{"role": "user", "content": "Please tidy up the README."}]
 # What is meant on one event alone.
 _OWN_SAMPLES: dict[str, dict[str, Any]] = {
@@ -62,15 +65,27 @@ def sample_payload(hook: Hook) -> dict[str, Any]:
     payload["session_id"] = "sample-session"
     match = hook.match
     payload["profile"] = match.profile or (match.profiles[0] if match.profiles else "Sample")
+    subject = _sample_subject(match)
+    if subject and "trigger" in payload:
+        payload["trigger"] = subject
+    elif subject and "sub_agent" in payload:
+        payload["sub_agent"]["name"] = subject
     if row.has_tool:
         args = {name: _sample_argument(name, wanted) for name, wanted in match.args.items()}
         payload["tool"] = {
-            "name": match.tool_name or "bash",
+            "name": match.tool_name or subject or "bash",
             "kind": match.tool_kind or "shell",
             "call_id": "call-1",
             "args": args or {"command": _SAMPLE_ARGUMENTS["command"]},
         }
     return payload
+
+
+def _sample_subject(match: Match) -> str:
+    """A subject that the pattern matches, where it is a list of names."""
+    if match.subject is None or not _NAMES.fullmatch(match.subject.pattern):
+        return ""
+    return match.subject.pattern.split("|", maxsplit=1)[0]
 
 
 def _sample_argument(name: str, wanted: ArgumentMatch) -> str:

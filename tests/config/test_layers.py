@@ -447,7 +447,7 @@ def test_an_unknown_dialect_in_the_users_file_is_a_problem_there(bench: Bench):
     assert (problem.code, problem.message, problem.cure) == (
         "unknown-dialect",
         "unknown dialect 'krys'",
-        "known: native, chrys, xcsh",
+        "known: native, chrys, xcsh, vix",
     )
     assert str(problem.place) == f"{path}:1:11"
     assert list(layers.homes) == ["native"]

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import test_hook_folders
 import test_layers
 from gallery import Example, assert_found, find_problems
 
@@ -207,6 +208,7 @@ SHOWN_ELSEWHERE = {
     "untrustable": test_layers.test_a_project_that_cannot_be_covered_is_an_error_and_is_not_loaded,
     "more-problems": test_layers.test_many_bad_entries_are_reported_in_time_that_grows_with_their_number,
     "too-many-hooks": test_layers.test_more_hooks_than_can_be_looked_at_are_one_problem,
+    "switched-off": test_hook_folders.test_the_switch_of_all_hook_folders_is_told,
     "trust-changed": test_layers.test_a_project_that_has_changed_is_a_warning_and_keeps_its_guards_closed,
 }
 REPORTERS = {"add", "warn", "_problem", "_add_defect"}

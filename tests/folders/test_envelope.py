@@ -12,12 +12,15 @@ from hypothesis import given
 
 from hookline.dialects.wire import UnencodableError
 from hookline.events import EVENT_TYPES, Event, Fields
+from hookline.facts import NO_FACTS, HostFacts
 from hookline.fields import (
     AfterToolCall,
     AfterTurn,
     Agent,
     BeforeToolCall,
     BeforeTurn,
+    PermissionRequest,
+    PostCompact,
     PreCompact,
     SessionRestored,
     SessionStart,
@@ -29,18 +32,16 @@ from hookline.fields import (
     UserPromptSubmit,
 )
 from hookline.folders.envelope import (
-    HostFacts,
     compose_message,
     encode_event,
     encode_facts,
     encode_manual,
-    encode_permission_request,
-    encode_post_compact,
     to_json,
 )
 from hookline.folders.event_names import EVENTS_BY_NAME, FOLDER_EVENTS, find_folder_event
 from hookline.folders.json_text import mend
 from hookline.folders.matcher import match_field
+from hookline.match import find_subject
 from json_values import objects
 from properties import steady
 
@@ -48,9 +49,8 @@ TOOL = Tool(name="bash", kind="shell", args={"command": "ls"})
 AGENT = SubAgent(name="explorer", invocation_id="i-1")
 
 
-def encode(fields: Fields, facts: HostFacts | None = None, **options: Any) -> dict[str, Any]:
-    event = Event(fields, **options)
-    return encode_event(event) if facts is None else encode_event(event, facts)
+def encode(fields: Fields, facts: HostFacts = NO_FACTS, **options: Any) -> dict[str, Any]:
+    return encode_event(Event(fields, facts=facts, **options))
 
 
 def test_what_the_host_does_not_know_is_empty():
@@ -141,14 +141,15 @@ def test_every_event_has_its_facts(fields: Fields, name: str, facts: dict[str, A
 def test_a_permission_request_names_its_folders_when_there_are_any():
     """Fact 48 of the folder contract."""
     facts = {"tool_name": "bash", "tool_input": {"command": "ls"}}
-    assert encode_permission_request(TOOL, ()) == facts
-    assert encode_permission_request(TOOL, ("/a", "/b")) == facts | {"requested_dirs": ["/a", "/b"]}
+    assert encode_facts(Event(PermissionRequest(tool=TOOL))) == facts
+    asked = Event(PermissionRequest(tool=TOOL, requested_dirs=("/a", "/b")))
+    assert encode_facts(asked) == facts | {"requested_dirs": ["/a", "/b"]}
 
 
 def test_a_compaction_that_is_done_tells_its_size():
     """Fact 48 of the folder contract."""
     facts = {"trigger": "auto", "summarized_turns": 4, "from_tokens": 900}
-    assert encode_post_compact("auto", summarized_turns=4, from_tokens=900) == facts
+    assert encode_facts(Event(PostCompact(trigger="auto", summarized_turns=4, tokens_before=900))) == facts
 
 
 def test_a_run_by_hand_has_an_envelope_of_its_own():
@@ -159,12 +160,25 @@ def test_a_run_by_hand_has_an_envelope_of_its_own():
 
 @pytest.mark.parametrize(
     ("fields", "subject"),
-    [(BeforeToolCall(tool=TOOL), "bash"), (SessionStart(), "startup"), (UserPromptSubmit(text="hi"), "")],
+    [
+        (BeforeToolCall(tool=TOOL), "bash"),
+        (AfterToolCall(tool=TOOL, result=ToolResult()), "bash"),
+        (PermissionRequest(tool=TOOL), "bash"),
+        (SessionStart(), "startup"),
+        (SessionRestored(restored_session_id="s"), "resume"),
+        (PreCompact(trigger="auto"), "auto"),
+        (PostCompact(trigger="manual"), "manual"),
+        (SubAgentStart(sub_agent=AGENT), "explorer"),
+        (SubAgentEnd(sub_agent=AGENT), "explorer"),
+        (UserPromptSubmit(text="hi"), ""),
+        (AfterTurn(turn=1), ""),
+    ],
 )
 def test_matchers_look_at_the_facts_of_the_envelope(fields: Fields, subject: str):
     """Fact 16 of the folder contract."""
     event = Event(fields)
     assert match_field(encode_event(event)["hook_event_name"], encode_facts(event)) == subject
+    assert find_subject(event) == subject
 
 
 def test_an_event_that_hook_folders_do_not_know_has_no_envelope():

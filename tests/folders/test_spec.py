@@ -12,7 +12,8 @@ from hypothesis import given
 from hook_folders import make_spec, read_spec, refuse_spec
 from hookline.folders.event_names import FOLDER_EVENTS
 from hookline.folders.json_text import JsonError
-from hookline.folders.spec import FolderSpec, SpecError, Step, parse_spec
+from hookline.folders.spec import FolderSpec, SpecError, parse_spec
+from hookline.hook import WorkflowStep
 from hookline.problem import Place
 from json_values import values
 from properties import steady
@@ -268,7 +269,7 @@ def test_a_blank_action_counts_nowhere(key: str, blank: str):
 def test_a_blank_workflow_id_does_not_contradict_an_inline_workflow():
     """Fact 8 of the folder contract, and W9."""
     spec = read_spec(command=None, workflow_id="  ", workflow=[{"command": "ls"}])
-    assert spec.workflow == (Step(command="ls"),)
+    assert spec.workflow == (WorkflowStep(command="ls"),)
     assert spec.workflow_id == ""
 
 
@@ -279,7 +280,7 @@ def test_a_named_workflow_is_not_looked_up():
 
 def test_an_inline_workflow_is_a_list_of_commands_and_prompts():
     spec = read_spec(command=None, workflow=[{"command": "git diff"}, {"PROMPT": "review it", "note": 1}])
-    assert spec.workflow == (Step(command="git diff"), Step(prompt="review it"))
+    assert spec.workflow == (WorkflowStep(command="git diff"), WorkflowStep(prompt="review it"))
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,14 @@ from msgspec.structs import replace
 from hookline.cli.options import home_option, json_option, load, project_option, resolve_home
 from hookline.cli.screen import paint, problem_to_json, say, say_json, show_problem
 from hookline.config.file import LoadedFile, load_file
+from hookline.config.folders import NO_FOLDERS, find_folders
 from hookline.config.layers import Layers, find_foreign_files
 from hookline.config.lint import lint_file
 from hookline.config.locate import HookFile, default_home
 from hookline.config.modules import NamedModule, resolve_entries
+from hookline.dialects.base import Reading
 from hookline.dialects.table import DIALECTS
+from hookline.dialects.vix import VIX
 from hookline.handlers.reading import read_module
 from hookline.hook import ModuleSpec, Settings
 from hookline.problem import Place, Problem
@@ -39,17 +42,18 @@ def command(files: tuple[Path, ...], project: Path, home: Path | None, as_json: 
     """
     problems: list[Problem] = []
     if files:
-        loaded = [load_file(_to_hook_file(path, home)) for path in files]
+        loaded = [_load_named(_to_hook_file(path, home)) for path in files]
         homes: Mapping[str, Path] = {"native": resolve_home(home)}
         named = list(resolve_entries(loaded, homes, problems, []))
         specs = [ModuleSpec(path=module.path, layer=module.layer) for module in named if module.entry.enabled]
-        scripts, settings = 0, Settings()
+        scripts, settings, folders = 0, Settings(), NO_FOLDERS
         problems += [problem for file in loaded for problem in file.reading.problems]
     else:
         layers = load(project, home, trust="all")
         loaded = list(layers.files)
         named = list(resolve_entries(loaded, layers.homes, [], []))
         specs, scripts, settings = list(layers.modules.specs), len(layers.modules.hooks), layers.settings
+        folders = layers.folders
         problems += [*layers.problems, *_find_disabled_dialects(project, layers)]
         problems += [problem for problem in load(project, home).problems if problem.code in _TRUST_CODES]
     readings = [read_module(spec, settings) for spec in specs]
@@ -64,7 +68,7 @@ def command(files: tuple[Path, ...], project: Path, home: Path | None, as_json: 
             {
                 "files": [str(file.file.path) for file in loaded],
                 "modules": [str(spec.path) for spec in specs],
-                "hooks": len(hooks) + scripts,
+                "hooks": len(hooks) + scripts + len(folders.specs),
                 "errors": counts["error"],
                 "warnings": counts["warning"],
                 "problems": [problem_to_json(problem) for problem in problems],
@@ -72,8 +76,9 @@ def command(files: tuple[Path, ...], project: Path, home: Path | None, as_json: 
         )
     else:
         _show_problems(problems)
-        if loaded or specs or scripts:
-            _show_summary(loaded, len(specs), len(hooks) + scripts, sum(not hook.enabled for hook in hooks), counts)
+        if loaded or specs or scripts or folders.specs or folders.loaded.invalid:
+            switches = [hook.enabled for hook in hooks] + [spec.enabled for spec in folders.specs.values()]
+            _show_summary(loaded, len(specs), len(switches) + scripts, switches.count(False), counts)
         else:
             say("no hooks file was found; hookline init writes one")
     return 1 if counts["error"] else 0
@@ -88,13 +93,24 @@ def _to_hook_file(path: Path, home: Path | None) -> HookFile:
     return HookFile(layer=layer, dialect=dialect, path=path)
 
 
+def _load_named(file: HookFile) -> LoadedFile:
+    """A file that is named; the spec of a hook folder is read as its folder is."""
+    if file.dialect is not VIX:
+        return load_file(file)
+    path = file.path.absolute()
+    found = find_folders(path.parent.parent)
+    hooks = tuple(hook for hook in found.hooks if hook.source.place.path == path)
+    problems = tuple(problem for problem in found.problems if problem.place.path == path)
+    return LoadedFile(file=file, reading=Reading(hooks=hooks, problems=problems))
+
+
 def _find_disabled_dialects(project: Path, layers: Layers) -> Iterable[Problem]:
     for file in find_foreign_files(project.absolute(), layers):
-        name = file.dialect.name
+        name, kind = file.dialect.name, "folder" if file.dialect is VIX else "file"
         yield Problem(
             severity="notice",
             code="dialect-off",
-            message=f"this is a {name} file, and {name} files are not read",
+            message=f"this is a {name} {kind}, and {name} {kind}s are not read",
             place=Place(path=file.path),
             cure=f"to read them, write dialects: [native, {name}] in your own hooks.yaml or set HOOKLINE_DIALECTS",
         )

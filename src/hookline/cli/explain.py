@@ -16,6 +16,7 @@ from hookline.cli.listing import ListedHook, Listing, find_unread, make_listing
 from hookline.cli.options import home_option, json_option, load, project_option
 from hookline.cli.screen import align, paint, reveal, say, say_json, shorten
 from hookline.cli.timeline import describe_event
+from hookline.dialects.table import get_dialect
 from hookline.events import Event
 from hookline.hook import Hook
 from hookline.match import Search, UnreadableValueError, compile_match, find_mismatch
@@ -81,7 +82,12 @@ async def _explain(listing: Listing, event: Event, stopped: str | None) -> list[
     matcher = Matcher()
     try:
         return [
-            _Explanation(hook=hook, why_not=await _find_why_not(hook, why_not or stopped, event, matcher))
+            _Explanation(
+                hook=hook,
+                why_not=await _find_why_not(
+                    hook, why_not or get_dialect(hook.source.dialect).find_silence(event) or stopped, event, matcher
+                ),
+            )
             for hook, why_not in _hooks_of(listing, event.name)
         ]
     finally:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from hookline.cli.describe import describe_action, describe_layer, describe_match, hook_to_json
+from hookline.catalogue import describe_action, describe_hooks, describe_invalid
+from hookline.cli.describe import describe_layer, describe_match
 from hookline.cli.listing import ListedHook, Listing, describe_left_out, listing_to_json, make_listing
 from hookline.cli.options import home_option, json_option, load, project_option
 from hookline.cli.screen import align, paint, problem_to_json, say, say_json, shorten, show_problem
@@ -30,7 +31,8 @@ def command(project: Path, home: Path | None, as_json: bool) -> None:
     if as_json:
         say_json(
             {
-                "hooks": [{**hook_to_json(found.hook), "loaded": not found.why_not} for found in listing.hooks],
+                "hooks": describe_hooks(listing.hooks, layers),
+                "invalid": describe_invalid([*layers.problems, *listing.problems]),
                 **listing_to_json(listing),
                 "closed_events": [
                     {"event": closure.event, "hook": closure.hook_id, "reason": closure.reason}
@@ -64,7 +66,7 @@ def _show(layers: Layers, listing: Listing) -> None:
     if rows:
         for line in align([[paint(title, bold=True) for title in titles], *rows]):
             say(line)
-    elif not layers.files and not listing.modules:
+    elif not layers.files and not listing.modules and not layers.folders.loaded.invalid:
         say("no hooks file was found; hookline init writes one")
     for closure in layers.closures:
         say(paint(f"closed: {closure.event}: {closure.reason}", "red"), to_stderr=True)

@@ -8,24 +8,21 @@ from typing import Any
 
 from msgspec import Struct
 
+from hookline.catalogue import Listed
 from hookline.cli.options import load
 from hookline.config.layers import Layers
 from hookline.config.modules import ModuleSet
 from hookline.dialects.base import ModuleEntry
 from hookline.handlers.discover import Discovery, HookItem, SkippedFile
 from hookline.handlers.reading import ModuleReading, read_module
-from hookline.hook import Hook
 from hookline.problem import Problem
 
 _LEFT_OUT = {"untrusted": "untrusted", "trust-changed": "changed", "untrustable": "untrustable"}
 _BROKEN = "its module cannot be loaded"
 
 
-class ListedHook(Struct, frozen=True, kw_only=True):
-    """A hook; `why_not` says in a word why it does not count, and is empty for one that does."""
-
-    hook: Hook
-    why_not: str = ""
+class ListedHook(Listed, frozen=True, kw_only=True):
+    """A hook in this listing."""
 
     @property
     def is_broken(self) -> bool:
@@ -75,6 +72,7 @@ def make_listing(layers: Layers, project: Path, home: Path | None) -> Listing:
         hooks += [ListedHook(hook=hook, why_not=file.why_not) for file in files for hook in file.reading.hooks]
         hooks += [ListedHook(hook=hook, why_not=why) for hook in found.hooks if hook.source.layer == layer]
         hooks += [ListedHook(hook=hook, why_not=m.why_not) for m in modules[layer] for hook in m.reading.hooks]
+    hooks += [ListedHook(hook=hook) for hook in layers.folders.hooks]
     discoveries = [(layer, found.discovery or Discovery()) for layer, found, _ in sets]
     return Listing(
         hooks=tuple(hooks),

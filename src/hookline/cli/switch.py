@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hookline.catalogue import find_switch
 from hookline.cli.options import load, resolve_home
 from hookline.cli.screen import say
 from hookline.cli.trust import record_trust, snapshot_project
-from hookline.config.edit import set_enabled
-from hookline.config.file import LoadedFile
 from hookline.config.layers import Layers
 from hookline.config.trust import TrustStore, judge
 from hookline.errors import ConfigError
@@ -18,18 +17,16 @@ from hookline.handlers.reading import read_module
 def switch(hook_id: str, project: Path, home: Path | None, layer: str | None, *, is_enabled: bool) -> None:
     """Edit the one file that holds the hook; a trusted project stays trusted with the edit."""
     layers = load(project, home, trust="all")
-    loaded, index = _find(layers, hook_id, layer)
+    _refuse_entryless(layers, hook_id)
+    found = find_switch(layers, hook_id, layer)
     store = TrustStore(resolve_home(home))
-    was_trusted = loaded.file.layer == "project" and _is_trusted(layers, store)
-    try:
-        is_changed = set_enabled(loaded.file.path, loaded.file.dialect, index, is_enabled=is_enabled, hook_id=hook_id)
-    except OSError as error:
-        raise ConfigError(f"{loaded.file.path} cannot be written: {error.strerror}") from error
+    was_trusted = found.hook.source.layer == "project" and _is_trusted(layers, store)
+    is_changed = found.set_enabled(is_enabled=is_enabled)
     state = "enabled" if is_enabled else "disabled"
     if not is_changed:
-        say(f"hook {hook_id!r} of {loaded.file.path} is {state} already")
+        say(f"hook {hook_id!r} of {found.path} is {state} already")
         return
-    say(f"hook {hook_id!r} of {loaded.file.path} is {state} now")
+    say(f"hook {hook_id!r} of {found.path} is {state} now")
     if was_trusted:
         again = load(project, home, trust="all")
         record_trust(store, again, snapshot_project(again))
@@ -41,26 +38,10 @@ def _is_trusted(layers: Layers, store: TrustStore) -> bool:
     return record is not None and judge(snapshot_project(layers), record).state == "trusted"
 
 
-def _find(layers: Layers, hook_id: str, layer: str | None) -> tuple[LoadedFile, int]:
-    """The file and the entry of the hook with this id; raises `ConfigError` when there is not exactly one."""
-    found = [
-        (loaded, index)
-        for loaded in layers.files
-        for hook, index in zip(loaded.reading.hooks, loaded.reading.entries, strict=True)
-        if hook.id == hook_id and layer in (None, loaded.file.layer)
-    ]
-    if not found:
-        _refuse_entryless(layers, hook_id)
-        known = sorted({hook.id for hook in layers.hooks})
-        raise ConfigError(f"no hook has the id {hook_id!r}; known ids: {', '.join(known) or 'none'}")
-    if len(found) > 1:
-        places = ", ".join(str(loaded.file.path) for loaded, _ in found)
-        raise ConfigError(f"several hooks have the id {hook_id!r} ({places}); name one with --layer")
-    return found[0]
-
-
 def _refuse_entryless(layers: Layers, hook_id: str) -> None:
     """Say how a hook is switched that no entry of a hooks file stands for; raises `ConfigError` if it is such a one."""
+    if any(hook.id == hook_id for loaded in layers.files for hook in loaded.reading.hooks):
+        return
     for script in layers.modules.hooks:
         if script.id == hook_id:
             how = f"name it under disabled_ids of the settings in your own hooks file: [{hook_id!r}]"

@@ -72,9 +72,11 @@ def command(hook_id: str, layer: str | None, project: Path, home: Path | None, a
 
 def _find(layers: Layers, listing: Listing, hook_id: str, layer: str | None) -> tuple[Hook, tuple[ModuleSpec, ...]]:
     """The hook with this id, and its module if it is a handler; raises `ConfigError` when it cannot be run."""
-    found = [
+    named = [
         listed for listed in listing.hooks if listed.hook.id == hook_id and layer in (None, listed.hook.source.layer)
     ]
+    # A hook folder may stand for two events; the first will do.
+    found = list({listed.hook.source.place: listed for listed in reversed(named)}.values())
     if not found:
         for problem in layers.problems:
             if problem.hook_id == hook_id:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hookline.cli.describe import describe_action
+from hookline.catalogue import describe_action
 from hookline.cli.options import home_option, load, resolve_home
 from hookline.cli.screen import paint, reveal, say, show_problem
 from hookline.config.layers import Layers

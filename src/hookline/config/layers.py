@@ -7,7 +7,7 @@ Nothing here runs anything of a hook. What is left out is always reported.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.config.file import LoadedFile, load_file
+from hookline.config.folders import NO_FOLDERS, FolderSet, find_folders
 from hookline.config.locate import HookFile, default_home, find_homes, find_hook_files, hook_file_candidates
 from hookline.config.memory import GuardMemory, close_module
 from hookline.config.modules import ModuleSet, find_modules
@@ -24,7 +25,9 @@ from hookline.config.trust import Trust, TrustRecord, TrustStore, check_trust
 from hookline.dialects.base import Dialect, Reading
 from hookline.dialects.native import NATIVE
 from hookline.dialects.table import DIALECTS, get_dialect
+from hookline.dialects.vix import VIX
 from hookline.errors import ConfigError
+from hookline.folders.load import load_folders
 from hookline.handlers.discover import Provider
 from hookline.hook import Hook, Settings
 from hookline.problem import Place, Problem
@@ -37,7 +40,8 @@ class Layers(Struct, frozen=True, kw_only=True):
     """
     What all hook files say together, in the order in which hooks run.
 
-    `hooks` are those that may run; those that modules register are known only when these are loaded. `parts` are
+    `hooks` are those that may run; those that modules register are known only when these are loaded. `folders` are
+    the user's hook folders. `parts` are
     what the project's hooks are made of, whether they count or not. `snapshot` is the trusted content, to be
     compared again before each run; None when content does not matter. `closes_broken` tells that what a broken file
     or module guarded stays closed.
@@ -51,6 +55,7 @@ class Layers(Struct, frozen=True, kw_only=True):
     settings: Settings
     problems: tuple[Problem, ...]
     modules: ModuleSet = ModuleSet()
+    folders: FolderSet = NO_FOLDERS
     parts: ProjectParts = ProjectParts(files=())
     snapshot: Snapshot | None = None
     closes_broken: bool = True
@@ -65,6 +70,7 @@ def load_layers(
     broken_config: BrokenConfig = "closed",
     providers: Sequence[Provider] = (),
     remember_guards: bool = True,
+    vix_hooks: Path | None = None,
 ) -> Layers:
     """
     Find and read all hook files of a project and its user.
@@ -72,7 +78,9 @@ def load_layers(
     `home` is native's user folder. `dialects` names the formats to read, in the order of their layers; if it
     is None the user's own file says which. `trust` judges the project's files. A counted native file that
     cannot be parsed, or a module that cannot be read, closes what its last good version guarded, unless
-    `broken_config` is `open`. `providers` find modules and scripts besides those in the usual folders.
+    `broken_config` is `open`. `providers` find modules and scripts besides those in the usual folders. `vix_hooks` is
+    the folder of the user's hook folders, which enables their dialect; by default that is `~/.vix/hooks` where the
+    dialect is enabled.
     Raises `ConfigError` for an option that cannot be honoured.
     """
     check_trust(trust)
@@ -81,6 +89,9 @@ def load_layers(
     native_home = home if home is not None else default_home()
     _check_home(native_home, project)
     enabled, problems = _choose_dialects(native_home, dialects)
+    if vix_hooks is not None:
+        _check_home(vix_hooks, project)
+        enabled = list(dict.fromkeys((*enabled, VIX)))
     homes = find_homes(enabled, native_home)
     files = [load_file(file) for file in find_hook_files(project, homes, enabled)]
     own = [loaded for loaded in files if loaded.file.layer == "project"]
@@ -100,11 +111,18 @@ def load_layers(
         with_project=verdict.is_counted,
         snapshot=verdict.snapshot,
     )
+    folders = find_folders(
+        vix_hooks or _find_vix_hooks(homes),
+        memory,
+        is_closed=broken_config == "closed",
+        remembers=remember_guards,
+    )
     closures = [closure for reading in counted for closure in reading.closures]
     problems += [problem for reading in counted for problem in reading.problems]
     problems += verdict.problems
-    problems += _find_collisions(counted)
+    problems += _find_collisions([*counted, Reading(hooks=folders.hooks)])
     problems += modules.problems
+    problems += folders.problems
     if broken_config == "closed":
         closures += [closure for loaded in files for closure in _close_broken(loaded, memory)]
         closures += _close_skipped(modules, native_home)
@@ -114,15 +132,38 @@ def load_layers(
         project=project,
         homes=homes,
         files=tuple(files),
-        hooks=_order_hooks(files, modules),
+        hooks=_order_hooks(files, modules, folders, homes),
         modules=modules,
+        folders=folders,
         parts=parts,
-        closures=(*closures, *verdict.closures),
+        closures=(*closures, *verdict.closures, *folders.closures),
         settings=_merge_settings(counted),
         problems=tuple(problems),
         snapshot=verdict.snapshot,
         closes_broken=broken_config == "closed",
     )
+
+
+def reload_folders(layers: Layers) -> Layers:
+    """The same layers with the user's hook folders read again."""
+    before = layers.folders
+    after = find_folders(before.path, GuardMemory(layers.homes[NATIVE.name]), is_closed=before.is_closed)
+    counted = [loaded.reading for loaded in layers.files if loaded.is_counted]
+    return replace(
+        layers,
+        folders=after,
+        hooks=_order_hooks(layers.files, layers.modules, after, layers.homes),
+        closures=(*(closure for closure in layers.closures if closure not in before.closures), *after.closures),
+        problems=(
+            *(found for found in layers.problems if found.code != "id-collision" and found not in before.problems),
+            *_find_collisions([*counted, Reading(hooks=after.hooks)]),
+            *after.problems,
+        ),
+    )
+
+
+def _find_vix_hooks(homes: Mapping[str, Path]) -> Path | None:
+    return homes[VIX.name] / "hooks" if VIX.name in homes else None
 
 
 def _find_parts(
@@ -144,12 +185,25 @@ def _find_parts(
     return ProjectParts(files=own, modules=[*modules, *scripts], guards=list(guards))
 
 
-def _order_hooks(files: Sequence[LoadedFile], modules: ModuleSet) -> tuple[Hook, ...]:
-    """The hooks of each layer: those of its files, then its scripts; the project's layer before the user's."""
+def _order_hooks(
+    files: Sequence[LoadedFile], modules: ModuleSet, folders: FolderSet, homes: Mapping[str, Path]
+) -> tuple[Hook, ...]:
+    """
+    The hooks of each layer, the project's before the user's.
+
+    In a layer come those of its files and folders, dialect by dialect, then its scripts.
+    """
     found: list[Hook] = []
     for layer in ("project", "user"):
-        counted = (loaded.reading for loaded in files if loaded.is_counted and loaded.file.layer == layer)
-        found += [hook for reading in counted for hook in reading.hooks]
+        for dialect in homes:
+            found += [
+                hook
+                for loaded in files
+                if loaded.is_counted and loaded.file.layer == layer and loaded.file.dialect.name == dialect
+                for hook in loaded.reading.hooks
+            ]
+            if layer == "user" and dialect == VIX.name:
+                found += folders.hooks
         found += [hook for hook in modules.hooks if hook.source.layer == layer]
     return tuple(found)
 
@@ -200,9 +254,14 @@ def _remember_guards(files: Iterable[LoadedFile], memory: GuardMemory) -> None:
 
 
 def find_foreign_files(project: Path, layers: Layers) -> tuple[HookFile, ...]:
-    """The hook files of dialects that are known but not enabled."""
+    """The hook files of dialects that are known but not enabled, and the folder of the user's hook folders."""
     others = [dialect for dialect in DIALECTS.values() if dialect.name not in layers.homes]
-    return find_hook_files(project, find_homes(others, default_home()), others)
+    homes = find_homes(others, default_home())
+    found = find_hook_files(project, homes, others)
+    folder = _find_vix_hooks(homes)
+    if folder is None or not load_folders(folder).specs:
+        return found
+    return (*found, HookFile(layer="user", dialect=VIX, path=folder))
 
 
 def _choose_dialects(native_home: Path, names: Sequence[str] | None) -> tuple[list[Dialect], list[Problem]]:
@@ -242,7 +301,7 @@ def _find_collisions(readings: Sequence[Reading]) -> list[Problem]:
     problems = []
     for hook in (hook for reading in readings for hook in reading.hooks):
         earlier = first.setdefault(hook.id, hook)
-        if earlier is not hook:
+        if earlier.source.place != hook.source.place:
             problems.append(
                 Problem(
                     severity="warning",

@@ -1,7 +1,7 @@
 """
-What the last good version of a hooks file guarded, remembered for the day the file cannot be read.
+What the last good version of a hooks file or folder guarded, remembered for the day it cannot be read.
 
-A file that is no YAML any more says nothing about its guards; without this memory a typo would open them.
+A file that is no YAML or JSON any more says nothing about its guards; without this memory a typo would open them.
 """
 
 from __future__ import annotations
@@ -46,6 +46,23 @@ class GuardMemory:
             )
         except OSError as error:
             logger.warning("what %s guards could not be remembered: %s", path, error)
+
+    def recall_folders(self, path: Path) -> dict[str, tuple[GuardedEvent, ...]]:
+        """The events that each hook folder in `path` guarded when it was last read, by the folder's name."""
+        folders = (read_json(self._file_for(path)) or {}).get("folders")
+        if not isinstance(folders, dict):
+            return {}
+        return {name: read_guards(guards) for name, guards in folders.items() if isinstance(guards, list)}
+
+    def remember_folders(self, path: Path, guards: dict[str, tuple[GuardedEvent, ...]]) -> None:
+        """Keep what the hook folders in `path` guard now; nothing is written when nothing is new."""
+        if guards == self.recall_folders(path):
+            return
+        folders = {name: write_guards(found) for name, found in guards.items()}
+        try:
+            write_json(self._file_for(path), {"file": os.path.realpath(path), "folders": folders})
+        except OSError as error:
+            logger.warning("what the hooks in %s guard could not be remembered: %s", path, error)
 
     def _file_for(self, path: Path) -> Path:
         """By where the file is listed: what stands in its place may be a link by now."""

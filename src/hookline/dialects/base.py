@@ -72,12 +72,16 @@ class Dialect(Protocol):
         """Whether a hook reads its payload on stdin too; otherwise stdin is empty."""
 
     @property
+    def replies_on_stdout(self) -> bool:
+        """Whether what a hook writes to stdout is its reply; otherwise it writes that to a file of its own."""
+
+    @property
     def variable_prefix(self) -> str:
         """What the names of a hook's environment variables start with, such as `HOOKLINE`."""
 
     @property
     def home_template(self) -> str:
-        """The name of the template that stands for this dialect's home, without `${}`."""
+        """The name of the template that stands for this dialect's home, without `${}`; empty without templates."""
 
     @property
     def prefers_uv(self) -> bool:
@@ -96,8 +100,22 @@ class Dialect(Protocol):
     def encode(self, event: Event, *, is_cwd_missing: bool) -> dict[str, Any]:
         """The payload of an event as this dialect's hooks see it."""
 
+    def to_json(self, payload: Mapping[str, Any]) -> bytes:
+        """
+        The bytes of a payload.
+
+        Raises `hookline.dialects.wire.UnencodableError` for values that JSON does not have.
+        """
+
     def decode_reply(self, reply: bytes, hook: Hook) -> Answer | Failure:
         """What a hook that ended well says by its reply."""
 
     def decode_exit(self, exit_code: int, stderr: str, hook: Hook) -> Answer | Failure:
-        """What a hook that ended with a code other than 0 says."""
+        """
+        What a hook that ended with a code other than 0 says.
+
+        `stderr` is its stdout where it replies on that and wrote nothing to stderr.
+        """
+
+    def find_silence(self, event: Event) -> str | None:
+        """Why no hook of this dialect runs at an event, whatever it is; None when they do."""

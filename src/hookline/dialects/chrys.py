@@ -12,7 +12,7 @@ from hookline.dialects.entry import FileRules
 from hookline.dialects.hookfile import read_hook_file
 from hookline.dialects.reply import BadReplyError, parse_reply
 from hookline.dialects.spec import ExecutionSpec, HookSpec, SettingsSpec
-from hookline.dialects.wire import encode_envelope, encode_record
+from hookline.dialects.wire import encode_envelope, encode_record, to_json
 from hookline.document import Document
 from hookline.events import Event
 from hookline.fields import AfterTurn, ToolResult
@@ -50,6 +50,7 @@ class ChrysDialect(Struct, frozen=True):
     file_names: tuple[str, ...] = ("hooks.yaml", "hooks.yml", "hooks.json")
     yaml_version: str = "1.1"
     is_stdin_payload: bool = False
+    replies_on_stdout: bool = False
     variable_prefix: str = "CHRYS"
     home_template: str = "chrys_home"
     prefers_uv: bool = True
@@ -67,6 +68,10 @@ class ChrysDialect(Struct, frozen=True):
         del is_cwd_missing
         return encode_envelope(event) | encode_record(event.fields, leave_out=_LATER)
 
+    def to_json(self, payload: Mapping[str, Any]) -> bytes:
+        """The bytes of a payload."""
+        return to_json(payload)
+
     def decode_reply(self, reply: bytes, hook: Hook) -> Answer | Failure:
         """Read a reply leniently: what cannot be understood decides nothing and is reported."""
         try:
@@ -78,6 +83,10 @@ class ChrysDialect(Struct, frozen=True):
         """Every code but 0 is a failure."""
         del stderr, hook
         return Failure(kind="exit", message=f"exit code {exit_code}")
+
+    def find_silence(self, event: Event) -> None:
+        """Nothing keeps them out."""
+        del event
 
 
 def _decode(reply: dict[str, Any], hook: Hook) -> Answer:

@@ -13,7 +13,7 @@ from hookline.dialects.entry import FileRules
 from hookline.dialects.hookfile import read_hook_file
 from hookline.dialects.reply import BadReplyError, parse_reply
 from hookline.dialects.spec import NativeExecutionSpec, NativeHookSpec, NativeSettingsSpec
-from hookline.dialects.wire import encode_envelope, encode_record
+from hookline.dialects.wire import encode_envelope, encode_record, to_json
 from hookline.document import Document
 from hookline.events import Event
 from hookline.hook import Hook, LayerName
@@ -57,6 +57,7 @@ class NativeDialect(Struct, frozen=True):
     file_names: tuple[str, ...] = ("hooks.yaml", "hooks.yml", "hooks.json")
     yaml_version: str = "1.2"
     is_stdin_payload: bool = True
+    replies_on_stdout: bool = False
     variable_prefix: str = "HOOKLINE"
     home_template: str = "hookline_home"
     prefers_uv: bool = False
@@ -81,6 +82,10 @@ class NativeDialect(Struct, frozen=True):
             payload["cwd_missing"] = True
         return payload | encode_record(event.fields)
 
+    def to_json(self, payload: Mapping[str, Any]) -> bytes:
+        """The bytes of a payload."""
+        return to_json(payload)
+
     def decode_reply(self, reply: bytes, hook: Hook) -> Answer | Failure:
         """Read a reply strictly: what cannot be understood may have been meant as a block."""
         try:
@@ -95,6 +100,10 @@ class NativeDialect(Struct, frozen=True):
         if exit_code == _BLOCKING_EXIT_CODE and hook.is_gate:
             return Answer(verdict="block", reason=stderr.strip() or None)
         return Failure(kind="exit", message=f"exit code {exit_code}")
+
+    def find_silence(self, event: Event) -> None:
+        """Nothing keeps them out."""
+        del event
 
 
 def _decode(reply: dict[str, Any]) -> Answer:

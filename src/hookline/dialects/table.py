@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from hookline.dialects.base import Dialect
 from hookline.dialects.chrys import CHRYS
 from hookline.dialects.native import NATIVE
+from hookline.dialects.vix import VIX
 from hookline.dialects.xcsh import XCSH
 from hookline.errors import ConfigError
 
-DIALECTS: Mapping[str, Dialect] = {NATIVE.name: NATIVE, CHRYS.name: CHRYS, XCSH.name: XCSH}
+DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (NATIVE, CHRYS, XCSH, VIX)}
 
 
 def get_dialect(name: str) -> Dialect:

@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from hookline.dialects.base import Reading
 from hookline.dialects.reply import BadReplyError, parse_reply
-from hookline.dialects.wire import encode_record
+from hookline.dialects.wire import encode_record, to_json
 from hookline.document import Document
 from hookline.events import Event, EventType, get_event_type
 from hookline.hook import Hook, LayerName
@@ -134,6 +134,7 @@ class XcshDialect(Struct, frozen=True):
     file_names: tuple[str, ...] = ()
     yaml_version: str = "1.2"
     is_stdin_payload: bool = True
+    replies_on_stdout: bool = False
     variable_prefix: str = "HOOKLINE"
     home_template: str = "xcsh_home"
     prefers_uv: bool = False
@@ -153,6 +154,10 @@ class XcshDialect(Struct, frozen=True):
         del is_cwd_missing
         return {"type": event.type.aliases.get(self.name, event.name)} | encode_record(event.fields)
 
+    def to_json(self, payload: Mapping[str, Any]) -> bytes:
+        """The bytes of a payload."""
+        return to_json(payload)
+
     def decode_reply(self, reply: bytes, hook: Hook) -> Answer | Failure:
         """A result written as JSON."""
         try:
@@ -164,6 +169,10 @@ class XcshDialect(Struct, frozen=True):
         """Every code but 0 is a failure."""
         del stderr, hook
         return Failure(kind="exit", message=f"exit code {exit_code}")
+
+    def find_silence(self, event: Event) -> None:
+        """Nothing keeps them out."""
+        del event
 
 
 XCSH = XcshDialect()

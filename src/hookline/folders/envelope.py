@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
-
-from msgspec import Struct
 
 from hookline.dialects.wire import UnencodableError
 from hookline.events import Event
+from hookline.facts import HostFacts
 from hookline.fields import (
     AfterToolCall,
     AfterTurn,
     BeforeToolCall,
     BeforeTurn,
+    PermissionRequest,
+    PostCompact,
     PreCompact,
     SubAgentEnd,
     SubAgentStart,
@@ -32,40 +33,13 @@ from hookline.folders.json_text import mend
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
-class HostFacts(Struct, frozen=True, kw_only=True):
+def encode_event(event: Event) -> dict[str, Any]:
     """
-    What only the host knows of the thread an event happens in.
-
-    `origin` is `user`, or `vix` for a thread that was itself started by a hook or a job. The last five are left
-    out of the envelope while they are not set.
-    """
-
-    model: str = ""
-    permission_mode: str = ""
-    origin: str = ""
-    headless: bool = False
-    thread_mode: str = ""
-    agent: str = ""
-    turn_count: int = 0
-    vix_bin: str = ""
-    socket_path: str = ""
-    parent_thread_id: str = ""
-    active_workflow: str = ""
-    trigger_type: str = ""
-    trigger_ref: str = ""
-    started_at: datetime | None = None
-
-
-NO_FACTS = HostFacts()
-
-
-def encode_event(event: Event, facts: HostFacts = NO_FACTS) -> dict[str, Any]:
-    """
-    The envelope of an event, and the event's own facts.
+    The envelope of an event with what the host says of its session, and the event's own facts.
 
     Raises `UnencodableError` for an event that hook folders do not know.
     """
-    row = _find_row(event)
+    row, facts = _find_row(event), event.facts
     return {
         "thread_id": event.session_id,
         "hook_event_name": row.name,
@@ -151,16 +125,6 @@ def _encode_optional(facts: HostFacts) -> dict[str, Any]:
     return {key: value for key, value in optional.items() if value}
 
 
-def encode_permission_request(tool: Tool, requested_dirs: tuple[str, ...]) -> dict[str, Any]:
-    """The facts of a PermissionRequest."""
-    return _encode_tool(tool) | ({"requested_dirs": list(requested_dirs)} if requested_dirs else {})
-
-
-def encode_post_compact(trigger: str, *, summarized_turns: int, from_tokens: int) -> dict[str, Any]:
-    """The facts of a PostCompact."""
-    return {"trigger": trigger, "summarized_turns": summarized_turns, "from_tokens": from_tokens}
-
-
 def _encode_tool(tool: Tool) -> dict[str, Any]:
     return {"tool_name": tool.name, "tool_input": tool.args}
 
@@ -176,6 +140,19 @@ def _encode_before_tool_call(fields: BeforeToolCall) -> dict[str, Any]:
 def _encode_after_tool_call(fields: AfterToolCall) -> dict[str, Any]:
     result = fields.result
     return _encode_tool(fields.tool) | {"tool_response": result.text, "is_error": result.error or result.failed}
+
+
+def _encode_permission_request(fields: PermissionRequest) -> dict[str, Any]:
+    dirs = list(fields.requested_dirs)
+    return _encode_tool(fields.tool) | ({"requested_dirs": dirs} if dirs else {})
+
+
+def _encode_post_compact(fields: PostCompact) -> dict[str, Any]:
+    return {
+        "trigger": fields.trigger,
+        "summarized_turns": fields.summarized_turns,
+        "from_tokens": fields.tokens_before,
+    }
 
 
 def _encode_pre_compact(fields: PreCompact) -> dict[str, Any]:
@@ -202,7 +179,9 @@ _FACTS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
     "user_prompt_submit": _encode_prompt,
     "before_tool_call": _encode_before_tool_call,
     "after_tool_call": _encode_after_tool_call,
+    "permission_request": _encode_permission_request,
     "pre_compact": _encode_pre_compact,
+    "post_compact": _encode_post_compact,
     "sub_agent_start": _encode_sub_agent_start,
     "sub_agent_end": _encode_sub_agent_end,
 }

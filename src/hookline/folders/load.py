@@ -6,6 +6,7 @@ A folder that cannot be read or is not valid is reported and disturbs no other.
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from hookline.private import read_regular
 from hookline.problem import Place, Problem, Severity
 
 MAX_SPEC_BYTES = 4 * 1024 * 1024
+_LONGEST_REMEMBERED = 16 * 1024
 
 
 class BrokenGuard(Struct, frozen=True, kw_only=True):
@@ -84,7 +86,7 @@ class _Reader:
 
     def take(self, entry: os.DirEntry[str]) -> None:
         """Read one entry of the hooks folder."""
-        path = self._hooks_dir / entry.name / SPEC_FILE
+        path = self._hooks_dir.joinpath(entry.name, SPEC_FILE)
         if entry.is_symlink():
             if os.path.lexists(path):
                 message = f"{entry.name!r} is a link to a folder, which is not followed"
@@ -103,7 +105,7 @@ class _Reader:
 
     def _take_text(self, text: str, directory: str, path: Path) -> None:
         try:
-            spec = parse_spec(text, path)
+            spec = parse_spec(text, path) if len(text) > _LONGEST_REMEMBERED else _parse_again(text, path)
         except JsonError as error:
             self._refuse(directory, f"parse: {error}", path, find_place(path, text, error.offset), code="json-syntax")
         except SpecError as error:
@@ -145,6 +147,12 @@ class _Reader:
         self._problems.append(
             Problem(severity=severity, code=code, message=message, place=where, hook_id=hook_id, cure=cure)
         )
+
+
+@functools.lru_cache(maxsize=1024)
+def _parse_again(text: str, path: Path) -> FolderSpec:
+    """The spec of a text; a reload finds most of them as they were."""
+    return parse_spec(text, path)
 
 
 def read_spec_bytes(path: Path) -> bytes:

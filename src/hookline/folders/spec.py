@@ -18,7 +18,7 @@ from hookline.folders.event_names import BLOCKABLE_EVENTS, EVENTS_BY_NAME, FOLDE
 from hookline.folders.json_text import describe_type, fold_key, mend, trim
 from hookline.folders.matcher import Matcher, compile_matcher
 from hookline.folders.spec_text import SpecText, read_spec_text
-from hookline.hook import OnError
+from hookline.hook import OnError, WorkflowStep
 from hookline.linear import LinearPatternError
 from hookline.problem import Place
 
@@ -29,13 +29,6 @@ _DEFAULT_TIMEOUTS = {"sync": "5s", "async": "10m"}
 _ON_ERROR = ("warn", "block", "ignore")
 _LONGEST_ID = 255
 _UNPLAIN = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
-class Step(Struct, frozen=True, kw_only=True):
-    """One step of an inline workflow: a shell command or a prompt; the other one is empty."""
-
-    command: str = ""
-    prompt: str = ""
 
 
 class FolderSpec(Struct, frozen=True, kw_only=True):
@@ -57,7 +50,7 @@ class FolderSpec(Struct, frozen=True, kw_only=True):
     blocking: bool = False
     command: str = ""
     workflow_id: str = ""
-    workflow: tuple[Step, ...] = ()
+    workflow: tuple[WorkflowStep, ...] = ()
     prompt: str = ""
     cwd: str = ""
     auto_write: bool = True
@@ -204,7 +197,7 @@ class _Checker:
             )
         return {**texts, "workflow": self._check_workflow() if has_workflow else ()}
 
-    def _check_workflow(self) -> tuple[Step, ...]:
+    def _check_workflow(self) -> tuple[WorkflowStep, ...]:
         try:
             return tuple(_read_steps(self._raw.values["workflow"]))
         except _WorkflowError as error:
@@ -268,7 +261,7 @@ def _find_fault(hook_id: str) -> str | None:
     return None if trim(hook_id) == hook_id else "starts or ends with white space"
 
 
-def _read_steps(found: Any) -> Iterator[Step]:
+def _read_steps(found: Any) -> Iterator[WorkflowStep]:
     if not isinstance(found, list):
         raise _WorkflowError(f"it must be a list of steps, each {{command}} or {{prompt}}, not {describe_type(found)}")
     if not found:
@@ -281,7 +274,7 @@ def _read_steps(found: Any) -> Iterator[Step]:
         yield _read_step(number, {fold_key(key): value for key, value in step.items()})
 
 
-def _read_step(number: int, step: dict[str, Any]) -> Step:
+def _read_step(number: int, step: dict[str, Any]) -> WorkflowStep:
     texts: dict[str, str] = {}
     for key in ("command", "prompt"):
         value = step.get(key)
@@ -291,4 +284,4 @@ def _read_step(number: int, step: dict[str, Any]) -> Step:
             texts[key] = mend(value)
     if len(texts) != 1:
         raise _WorkflowError(f"step {number} must have either a command or a prompt")
-    return Step(**texts)
+    return WorkflowStep(**texts)

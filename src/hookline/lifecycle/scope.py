@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.events import EVENT_TYPES, Event, Fields
+from hookline.facts import NO_FACTS, HostFacts
 from hookline.fields import Agent, Tool
 from hookline.lifecycle.step import Call, Fire, Firing, Step, drive, drive_sync, shielded
 from hookline.outcome import Decision
@@ -28,6 +29,9 @@ class Asked(Struct, frozen=True, kw_only=True):
         return self.event.tool
 
 
+TellFacts = Callable[[], HostFacts]
+"""A host's way to say what it alone knows of a session, asked for each event that somebody listens to."""
+
 Ask = Callable[[Asked], bool | Awaitable[bool]]
 """A host's way to ask a human; True lets the action happen."""
 
@@ -38,7 +42,8 @@ class Scope(Struct, frozen=True, kw_only=True):
     """
     What the events of one agent in one session have in common.
 
-    `ask` puts a hook's question to a human; without it a question counts as a no.
+    `ask` puts a hook's question to a human; without it a question counts as a no. `tell_facts` says what the host
+    alone knows of the session.
     """
 
     firing: Firing
@@ -48,6 +53,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     cwd: str
     turn_id: str | None = None
     ask: Ask | None = None
+    tell_facts: TellFacts | None = None
 
     def fire(self, name: str, build: Callable[[], Fields]) -> Step[Decision]:
         """Fire an event of this scope; its record is built only if somebody listens."""
@@ -77,6 +83,7 @@ class Scope(Struct, frozen=True, kw_only=True):
             agent=self.agent,
             profile=self.profile,
             cwd=self.cwd,
+            facts=NO_FACTS if self.tell_facts is None else self.tell_facts(),
         )
 
 

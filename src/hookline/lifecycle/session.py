@@ -23,7 +23,7 @@ from hookline.fields import (
     WorkflowRunStart,
 )
 from hookline.lifecycle.change import Branch, Navigation, Switch, SwitchReason
-from hookline.lifecycle.scope import Ask, Phase, Scope, is_interruption
+from hookline.lifecycle.scope import Ask, Phase, Scope, TellFacts, is_interruption
 from hookline.lifecycle.step import DrainSession, Firing, Step, drive, drive_sync
 from hookline.lifecycle.turn import Turn, TurnRegister, Work
 
@@ -38,6 +38,7 @@ class Session(Work):
     Leaving it fires `session_end` and gives the session's async hooks their grace. `ask` puts questions of
     hooks to a human (plain or async, True lets the action happen); without it a question counts as a no.
     Tool calls that belong to no turn, such as those a server is asked for, may be made on the session itself.
+    `tell_facts` says what only the host knows of the session, such as the model, for the payloads that tell it.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Session(Work):
         ask: Ask | None = None,
         restored_from: str | None = None,
         grace_s: float | None = None,
+        tell_facts: TellFacts | None = None,
     ) -> None:
         self.id = id or uuid4().hex
         self._restored_from = restored_from
@@ -64,6 +66,7 @@ class Session(Work):
                 profile=profile,
                 cwd="" if cwd is None else os.fspath(cwd),
                 ask=ask,
+                tell_facts=tell_facts,
             )
         )
 

@@ -69,6 +69,7 @@ class ToolCall(Phase):
         self._requested_dirs = requested_dirs
         self._reported: ToolResult | None = None
         self._started_at = 0.0
+        self._context: tuple[str, ...] = ()
 
     @property
     def is_edited(self) -> bool:
@@ -105,6 +106,7 @@ class ToolCall(Phase):
         decision = yield from self._scope.fire("before_tool_call", lambda: BeforeToolCall(tool=tool))
         if decision.event is not None and decision.event.tool is not None:
             self.tool = decision.event.tool
+        self._context += decision.context
         if decision.verdict == "block":
             yield from self._deny(decision, "hook")
         if self._check is not None and self.tool.args is not tool.args:
@@ -204,7 +206,7 @@ class ToolCall(Phase):
         edited = fields.result if isinstance(fields, AfterToolCall) else result
         if edited.failed and not result.failed:
             edited = replace(edited, text=edited.text or join_texts(edited.content or ()) or MARKED_AS_ERROR)
-        self.result = append_context(edited, decision.context)
+        self.result = append_context(edited, (*self._context, *decision.context))
 
     def _report_error(self) -> Step[None]:
         tool, result = self.tool, self.result or ToolResult()

@@ -26,7 +26,8 @@ class Ended(Struct, frozen=True, kw_only=True):
     A process that was started and has had its time.
 
     After a time limit the status may still be unknown: what is left of the process is being ended elsewhere.
-    `is_cut` says that there was more output than is kept, `output_bytes` what both outputs came to.
+    `is_cut` says that there was more output than is kept, `is_stdout_cut` that it was of stdout; `output_bytes` is what
+    both outputs came to.
     """
 
     status: Status
@@ -36,6 +37,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     stderr: str
     is_cut: bool = False
     output_bytes: int = 0
+    is_stdout_cut: bool = False
 
 
 class NotStarted(Struct, frozen=True, kw_only=True):
@@ -87,6 +89,7 @@ async def run_process(
         stderr=watch.stderr.text(),
         is_cut=watch.stdout.is_cut or watch.stderr.is_cut,
         output_bytes=watch.stdout.total + watch.stderr.total,
+        is_stdout_cut=watch.stdout.is_cut,
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from hookline.dialects.base import Dialect
-from hookline.dialects.wire import to_json
 from hookline.events import Event
 from hookline.hook import Hook
 from hookline.outcome import QuietRuns, Run
@@ -57,7 +56,7 @@ class Payload:
         """
         key = (dialect.name, is_cwd_missing)
         if key not in self._encoded:
-            self._encoded[key] = to_json(self.to_data(dialect, is_cwd_missing=is_cwd_missing))
+            self._encoded[key] = dialect.to_json(self.to_data(dialect, is_cwd_missing=is_cwd_missing))
         return self._encoded[key]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from hookline.hook import HandlerAction, Hook, ObjectAction
+from hookline.hook import HandlerAction, Hook, ObjectAction, PromptAction, WorkflowAction
 from hookline.outcome import Failure, Run
 from hookline.runners.base import Payload, Runner
 
@@ -30,14 +30,24 @@ class CheckedRunner:
 
 
 class RunnerByKind:
-    """Runs each hook by the runner for its kind of action; those for code are made when there is some to run."""
+    """
+    Runs each hook by the runner for its kind of action; those for code are made when there is some to run.
+
+    `agents` is the runner for prompts and workflows.
+    """
 
     def __init__(
-        self, processes: Runner, *, get_handlers: Callable[[], Runner], get_objects: Callable[[], Runner]
+        self,
+        processes: Runner,
+        *,
+        get_handlers: Callable[[], Runner],
+        get_objects: Callable[[], Runner],
+        agents: Runner,
     ) -> None:
         self._processes = processes
         self._get_handlers = get_handlers
         self._get_objects = get_objects
+        self._agents = agents
 
     async def run(self, hook: Hook, payload: Payload, *, run_id: str | None = None) -> Run:
         """Run the hook."""
@@ -46,7 +56,9 @@ class RunnerByKind:
     def _choose(self, hook: Hook) -> Runner:
         if isinstance(hook.action, HandlerAction):
             return self._get_handlers()
-        return self._get_objects() if isinstance(hook.action, ObjectAction) else self._processes
+        if isinstance(hook.action, ObjectAction):
+            return self._get_objects()
+        return self._agents if isinstance(hook.action, PromptAction | WorkflowAction) else self._processes
 
 
 def stop_run(hook: Hook, reason: str, *, run_id: str | None = None) -> Run:

@@ -18,7 +18,7 @@ from hookline.process.child import Child
 from hookline.process.run import Ended, NotStarted, run_process
 from hookline.runners.base import Payload
 from hookline.runners.environment import WorkingDirectory
-from hookline.runners.exchange import CallFiles, Exchange, NoRoomError, UnreadableReplyError
+from hookline.runners.exchange import REPLY_LIMIT, CallFiles, Exchange, NoRoomError, UnreadableReplyError
 from hookline.runners.preparation import Preparation, UnrunnableError
 
 
@@ -112,7 +112,10 @@ def _read_outcome(hook: Hook, dialect: Dialect, ended: Ended, files: CallFiles) 
     exit_code = ended.status.exit_code
     assert exit_code is not None
     if exit_code != 0:
-        return dialect.decode_exit(exit_code, ended.stderr, hook), None
+        is_told_on_stdout = dialect.replies_on_stdout and not ended.stderr.strip()
+        return dialect.decode_exit(exit_code, ended.stdout if is_told_on_stdout else ended.stderr, hook), None
+    if dialect.replies_on_stdout:
+        return _read_stdout(hook, dialect, ended), ended.stdout
     try:
         reply = files.read_reply()
     except UnreadableReplyError as error:
@@ -123,6 +126,13 @@ def _read_outcome(hook: Hook, dialect: Dialect, ended: Ended, files: CallFiles) 
     if not hook.is_blocking:
         return Answer(ignored=(f"the reply of a hook in mode {hook.execution.mode}",) if reply.strip() else ()), text
     return dialect.decode_reply(reply, hook), text
+
+
+def _read_stdout(hook: Hook, dialect: Dialect, ended: Ended) -> Outcome:
+    if ended.is_stdout_cut and ended.stdout.lstrip().startswith("{"):
+        message = f"the reply is larger than {REPLY_LIMIT} bytes, so a decision in it cannot be read"
+        return Failure(kind="reply", message=message, provokable=True)
+    return dialect.decode_reply(ended.stdout.encode("utf-8", "replace"), hook)
 
 
 def _find_failure(hook: Hook, ended: Ended) -> Failure | None:

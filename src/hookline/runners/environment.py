@@ -32,14 +32,16 @@ class WorkingDirectory(Struct, frozen=True, kw_only=True):
 
 
 def template_names(dialect: Dialect) -> tuple[str, ...]:
-    """The names that `${name}` may hold in `run.env` and `run.cwd`."""
+    """The names that `${name}` may hold in `run.env` and `run.cwd`; none where texts are taken as they are."""
+    if not dialect.home_template:
+        return ()
     return ("workspace_cwd", dialect.home_template, "session_id", "profile")
 
 
 def template_values(dialect: Dialect, event: Event, *, project: Path, home: Path) -> dict[str, str]:
     """What the templates stand for at this event."""
     values = (event.cwd or str(project), str(home), event.session_id, event.profile)
-    return dict(zip(template_names(dialect), values, strict=True))
+    return dict(zip(template_names(dialect), values, strict=False))
 
 
 def fill_templates(text: str, values: Mapping[str, str]) -> str:
@@ -86,8 +88,9 @@ def build_environment(
         f"{prefix}_HOOK_ID": hook.id,
         f"{prefix}_HOOK_EVENT": hook.event,
         f"{prefix}_HOOK_PAYLOAD_FILE": str(files.payload),
-        f"{prefix}_HOOK_RESULT": str(files.reply),
     }
+    if not dialect.replies_on_stdout:
+        environment[f"{prefix}_HOOK_RESULT"] = str(files.reply)
     if delivery is not None:
         environment[JOB_VARIABLE] = delivery.job_id
         environment[ATTEMPT_VARIABLE] = str(delivery.attempt)

@@ -13,10 +13,11 @@ from hookline.dialects.base import Dialect
 from hookline.dialects.table import get_dialect
 from hookline.hook import CommandAction, Hook, ScriptAction, ShellAction
 from hookline.process.child import TOKEN_VARIABLE, Child, Command
+from hookline.process.output import OUTPUT_LIMIT
 from hookline.process.run import Ended, run_process
 from hookline.runners.base import Payload
 from hookline.runners.environment import WorkingDirectory, build_environment, choose_directory, template_values
-from hookline.runners.exchange import CallFiles
+from hookline.runners.exchange import REPLY_LIMIT, CallFiles
 from hookline.runners.interpreter import NoInterpreterError, choose_interpreter
 
 _SHIM_TIMEOUT_S = 10.0
@@ -74,6 +75,7 @@ class Preparation:
             cwd=directory.path,
             timeout_s=hook.execution.timeout_s,
             kill_grace_s=hook.execution.kill_grace_s,
+            output_limit=REPLY_LIMIT if dialect.replies_on_stdout else OUTPUT_LIMIT,
             inherited=() if payload.delivery is None else payload.delivery.inheritable,
         )
 
