@@ -64,7 +64,7 @@ class FolderProvider(Struct, frozen=True, kw_only=True):
                     items.append(_read_file(folder / name, hook_type, self.layer))
                 except _NotAHookError as error:
                     skipped.append(_skip(folder / name, error))
-        return Found(items=items, skipped=skipped, warnings=warnings, lost=lost)
+        return Found(items=items, skipped=skipped, warnings=warnings, lost=tuple(lost))
 
 
 def builtin_providers(
