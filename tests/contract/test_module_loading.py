@@ -284,6 +284,22 @@ async def test_a_guard_whose_file_is_a_dead_link_keeps_its_gate_closed(bench: Be
     assert (await engine.fire(call_event())).is_blocked is (broken_config == "closed")
 
 
+async def test_a_guard_whose_folder_is_a_dead_link_keeps_its_gate_closed(bench: Bench):
+    target = bench.root / "guards"
+    target.mkdir()
+    (target / "bash.py").write_text(BLOCK.format("a"))
+    folder = bench.hooks_folder("user") / "pre"
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to(target)
+    assert (await bench.open().fire(call_event())).reason == "a"
+    target.rename(bench.root / "elsewhere")
+    engine = bench.open()
+    assert [problem.code for problem in engine.problems] == ["provider-failed"]
+    assert f"a module in {folder}" in ((await engine.fire(call_event())).reason or "")
+    folder.unlink()
+    assert (await bench.open().fire(call_event())).is_allowed
+
+
 async def test_a_closed_engine_keeps_the_gates_of_its_modules_closed(bench: Bench):
     engine = open_modules(bench, 'def hook(api): api.on("tool_call", lambda event, ctx: None)')
     assert (await engine.fire(call_event())).is_allowed

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from hookline.config.file import LoadedFile, load_file
 from hookline.config.folders import NO_FOLDERS, FolderSet, find_folders
 from hookline.config.locate import HookFile, default_home, find_homes, find_hook_files, hook_file_candidates
-from hookline.config.memory import GuardMemory, close_module
+from hookline.config.memory import GuardMemory, close_folder, close_module
 from hookline.config.modules import ModuleSet, find_modules
 from hookline.config.project import ProjectParts, ProjectVerdict, guards_of, judge_project
 from hookline.config.snapshot import Snapshot
@@ -241,6 +241,8 @@ def _close_skipped(modules: ModuleSet, native_home: Path) -> Iterator[Closure]:
     if modules.discovery is not None:
         for skip in modules.discovery.skipped:
             yield from close_module(skip.path, skip.reason, native_home)
+        for folder in modules.discovery.lost:
+            yield from close_folder(folder, native_home)
 
 
 def _has_memory(loaded: LoadedFile) -> bool:

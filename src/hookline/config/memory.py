@@ -35,6 +35,13 @@ class GuardMemory:
         names = data.get("dialects")
         return tuple(str(name) for name in names) if isinstance(names, list) else ()
 
+    def recall_folder(self, folder: Path) -> tuple[GuardedEvent, ...]:
+        """The events that all files right in a folder guarded when they were last read."""
+        real = os.path.realpath(folder)
+        kept = [read_json(path) or {} for path in sorted(self._folder.glob("*.json"))]
+        inside = [data for data in kept if os.path.dirname(str(data.get("file", ""))) == real]  # noqa: PTH120 - a text
+        return tuple(guard for data in inside for guard in read_guards(data.get("guards") or ()))
+
     def remember(self, path: Path, guards: tuple[GuardedEvent, ...], dialects: tuple[str, ...] = ()) -> None:
         """Keep what the file guards now, and the dialects it names; nothing is written when nothing is new."""
         if guards == self.recall(path) and dialects == self.recall_dialects(path):
@@ -71,14 +78,23 @@ class GuardMemory:
 
 def close_module(path: Path, why: str, home: Path) -> list[Closure]:
     """The gates that a module guarded when it could still be loaded, to be kept closed."""
+    return _close(GuardMemory(home).recall(path), f"the module {path}", why)
+
+
+def close_folder(folder: Path, home: Path) -> list[Closure]:
+    """The gates that the modules of a folder guarded when it could still be read, to be kept closed."""
+    return _close(GuardMemory(home).recall_folder(folder), f"a module in {folder}", "the folder cannot be read")
+
+
+def _close(guards: tuple[GuardedEvent, ...], what: str, why: str) -> list[Closure]:
     return [
         Closure(
             event=guard.event,
             hook_id=guard.hook_id,
             reason=(
-                f"{guard.event} was guarded by hook {guard.hook_id!r} of the module {path}, which cannot be loaded "
-                f"now ({why}): mend it, take it out, or pass --broken-config open for one run without it"
+                f"{guard.event} was guarded by hook {guard.hook_id!r} of {what}, which cannot be loaded now ({why}): "
+                f"mend it, take it out, or pass --broken-config open for one run without it"
             ),
         )
-        for guard in GuardMemory(home).recall(path)
+        for guard in guards
     ]

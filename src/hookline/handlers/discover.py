@@ -84,11 +84,16 @@ class SkippedFile(Struct, frozen=True, kw_only=True):
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What one provider has found, in its order; `warnings` are about what it could not look at."""
+    """
+    What one provider has found, in its order; `warnings` are about what it could not look at.
+
+    `lost` are folders among that whose hooks are missing now, though there may have been some.
+    """
 
     items: Sequence[HookItem] = ()
     skipped: Sequence[SkippedFile] = ()
     warnings: Sequence[str] = ()
+    lost: Sequence[Path] = ()
 
 
 Finding = Found | Sequence[HookItem]
@@ -122,6 +127,7 @@ class Discovery(Struct, frozen=True, kw_only=True):
     disabled: tuple[HookItem, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
     warnings: tuple[str, ...] = ()
+    lost: tuple[Path, ...] = ()
     providers: tuple[str, ...] = ()
 
 
@@ -217,8 +223,10 @@ def _merge(providers: Sequence[Provider], answers: Sequence[object], disabled_id
     items: list[HookItem] = []
     skipped: list[SkippedFile] = []
     warnings: list[str] = []
+    lost: list[Path] = []
     for provider, answer in zip(providers, answers, strict=True):
         found = _read_answer(answer)
+        lost += found.lost
         faults = [_find_fault(item) for item in found.items]
         valid = [item for item, fault in zip(found.items, faults, strict=True) if fault is None]
         items += [replace(item, provider=provider.name, shadowed_by=None) for item in valid]
@@ -231,6 +239,7 @@ def _merge(providers: Sequence[Provider], answers: Sequence[object], disabled_id
         disabled=tuple(item for item in items if item.id in disabled_ids),
         skipped=tuple(skipped),
         warnings=tuple(warnings),
+        lost=tuple(lost),
         providers=tuple(dict.fromkeys(item.provider for item in marked)),
     )
 

@@ -50,19 +50,21 @@ class FolderProvider(Struct, frozen=True, kw_only=True):
         items: list[HookItem] = []
         skipped: list[SkippedFile] = []
         warnings: list[str] = []
+        lost: list[Path] = []
         for hook_type in get_args(HookType):
             folder = cwd / self.root / hook_type
             try:
                 names = _list_names(folder)
             except OSError as error:
                 warnings.append(f"the folder {folder} cannot be read: {error.strerror}; none of its hooks are there")
+                lost.append(folder)
                 continue
             for name in names:
                 try:
                     items.append(_read_file(folder / name, hook_type, self.layer))
                 except _NotAHookError as error:
                     skipped.append(_skip(folder / name, error))
-        return Found(items=items, skipped=skipped, warnings=warnings)
+        return Found(items=items, skipped=skipped, warnings=warnings, lost=tuple(lost))
 
 
 def builtin_providers(
