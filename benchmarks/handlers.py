@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ async def count_messages_async(event: ContextEvent, ctx: Context) -> None:
 def measure_handlers(root: Path, *, rounds: int, calls: int) -> Iterator[Result]:
     """Events for no, one, ten and a hundred handlers."""
     with _open(root) as engine:
-        times = measure_async_pair(lambda: engine.fire(_EVENT), _do_nothing, rounds=rounds, calls=calls * 20)
+        times = measure_async_pair(partial(engine.fire, _EVENT), _do_nothing, rounds=rounds, calls=calls * 20)
         yield absolute("fire, 0 handlers", "an empty coroutine", times, goal_s=150e-9)
     goals = {("plain", 100): 1.5, ("async", 100): 1.3}
     for kind, function in (("plain", guard), ("async", guard_async)):
@@ -67,7 +68,9 @@ def measure_handlers(root: Path, *, rounds: int, calls: int) -> Iterator[Result]
     for kind, function in (("plain", count_messages), ("async", count_messages_async)):
         with _open(root) as engine:
             _attach(engine, "context", [function])
-            times = measure_async_pair(lambda: engine.fire(messages), _do_nothing, rounds=rounds, calls=calls // 10 + 1)
+            times = measure_async_pair(
+                partial(engine.fire, messages), _do_nothing, rounds=rounds, calls=calls // 10 + 1
+            )
             yield absolute(f"context, 200 messages, one {kind} handler", "an empty coroutine", times, goal_s=20e-6)
 
 
@@ -92,7 +95,7 @@ def _measure(engine: Engine, name: str, event: Event, rounds: int, calls: int, g
     is_async = engine.hooks[0].action.is_async
     view = view_event(event)
     loop = (lambda: _loop_async(functions, view)) if is_async else (lambda: _loop_plain(functions, view))
-    times = measure_async_pair(lambda: engine.fire(event), loop, rounds=rounds, calls=calls)
+    times = measure_async_pair(partial(engine.fire, event), loop, rounds=rounds, calls=calls)
     return compare(name, "a bare loop over the functions", times, goal=goal)
 
 

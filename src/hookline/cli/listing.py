@@ -96,9 +96,7 @@ def _list_module(reading: ModuleReading, why_not: str) -> ListedModule:
 
 
 def describe_left_out(listing: Listing) -> Iterator[str]:
-    """A line for each file in a folder, and each module, that does not count."""
-    for item in listing.shadowed:
-        yield f"{item.path} does not count: {item.shadowed_by} has a file of the same name for the same tool"
+    """A line for each file in a folder, and each module, that was switched off."""
     for item in listing.disabled:
         yield f"{item.path} is switched off: disabled_ids of the settings names {item.id}"
     for entry in listing.off:
