@@ -20,18 +20,19 @@ from hookline.events import (
 )
 from hookline.lifecycle.scope import Ask, Phase, Scope, is_interruption
 from hookline.lifecycle.step import DrainSession, Firing, Step, drive, drive_sync
-from hookline.lifecycle.turn import Turn, TurnRegister
+from hookline.lifecycle.turn import Turn, TurnRegister, Work
 
 WorkflowOutcome = Literal["succeeded", "failed", "cancelled"]
 
 
-class Session(Phase):
+class Session(Work):
     """
     One session of an agent, as a context manager.
 
     Entering it fires `session_start`, or `session_restored` when `restored_from` names the saved session.
     Leaving it fires `session_end` and gives the session's async hooks their grace. `ask` puts questions of
     hooks to a human (plain or async, True lets the action happen); without it a question counts as a no.
+    Tool calls that belong to no turn, such as those a server is asked for, may be made on the session itself.
     """
 
     def __init__(

@@ -1,0 +1,198 @@
+"""
+Hookline as a capability of Pydantic AI.
+
+    agent = Agent("anthropic:...", capabilities=[HooklineCapability()])
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+from hookline.adapters.seam import Adapter, MissingExtraError, Options, Run, Seam, inside
+from hookline.errors import HooklineError
+from hookline.events import ToolResult
+from hookline.lifecycle.errors import ToolCallDeniedError
+from hookline.lifecycle.tool import ToolCall
+
+try:
+    from pydantic_ai import CallDeferred, ModelRetry, RunContext, ToolReturn, UserPromptNode
+    from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, WrapRunHandler
+    from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
+    from pydantic_ai.messages import ModelRequest, TextContent, ToolReturnPart, UserContent, UserPromptPart
+    from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.run import AgentRunResult
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+    from pydantic_core import ValidationError, to_jsonable_python
+except ImportError as error:
+    raise MissingExtraError("pydantic-ai", error) from error
+
+_RUN_ID: ContextVar[str | None] = ContextVar("hookline_pydantic_ai_run", default=None)
+
+
+class HooklineCapability(Adapter, AbstractCapability[Any]):
+    """
+    Puts an agent's runs and tool calls under the hooks of a project.
+
+    A blocked prompt raises `PromptBlockedError` out of the run. Takes what `Options` in `hookline.adapters.seam` lists.
+    An agent that a tool runs counts as a sub-agent if it has the capability too.
+    """
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        Adapter.__init__(self, **options)
+
+    async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
+        del ctx
+        return _RunCapability(self._seam)
+
+    def get_ordering(self) -> CapabilityOrdering:
+        return _INNERMOST
+
+
+# Nearest to the tools, so that hooks see the arguments that the tool gets, and no capability changes them afterwards.
+_INNERMOST = CapabilityOrdering(position="innermost")
+
+
+class _RunCapability(AbstractCapability[Any]):
+    """One run of an agent."""
+
+    def __init__(self, seam: Seam) -> None:
+        self._seam = seam
+        self._run: Run | None = None
+        self._is_duplicate = False
+
+    def get_ordering(self) -> CapabilityOrdering:
+        return _INNERMOST
+
+    async def wrap_run(self, ctx: RunContext[Any], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
+        self._is_duplicate = _RUN_ID.get() == ctx.run_id
+        if self._is_duplicate:  # the agent and the run were both given a capability; the outer one does the work
+            return await handler()
+        agent = (ctx.agent.name if ctx.agent is not None else None) or ""
+        run = self._seam.run(_find_prompt(ctx), agent=agent, session_id=ctx.conversation_id)
+        token = _RUN_ID.set(ctx.run_id)
+        try:
+            async with run:
+                self._run = run
+                return await handler()
+        finally:
+            _RUN_ID.reset(token)
+
+    async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
+        del ctx
+        if self._run is not None and self._run.turn is not None and isinstance(node, UserPromptNode):
+            node.user_prompt = _edit_content(node.user_prompt, self._run.prompt)
+        return node
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        del ctx
+        reminders = self._run.reminders if self._run is not None else ""
+        last = request_context.messages[-1] if request_context.messages else None
+        if reminders and isinstance(last, ModelRequest):
+            # In this request alone: a reminder in the history would be there once for each call.
+            reminded = replace(last, parts=[*last.parts, UserPromptPart(reminders)])
+            request_context.messages = [*request_context.messages[:-1], reminded]
+        return request_context
+
+    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
+        return _GuardedToolset(toolset, self)
+
+    async def call_tool(
+        self, toolset: AbstractToolset[Any], name: str, args: dict[str, Any], ctx: RunContext[Any], tool: Any
+    ) -> Any:
+        """Call a tool if hooks let it run, with the arguments and the result as they leave them."""
+        if self._is_duplicate:
+            return await toolset.call_tool(name, args, ctx, tool)
+        if self._run is None:
+            raise HooklineError(f"tool {name!r} is called outside of a run, where no hook can be asked")
+        shown = to_jsonable_python(args, serialize_unknown=True)
+        call = self._run.work.tool_call(self._seam.tool(name, shown, ctx.tool_call_id))
+        try:
+            async with call:
+                if call.tool.args != shown:
+                    args = _validate(tool, call.tool.args, ctx)
+                try:
+                    with inside(self._seam, self._run.work, call.tool):
+                        value = await toolset.call_tool(name, args, ctx, tool)
+                except (ApprovalRequired, CallDeferred):
+                    call.postpone()
+                    raise
+                text = _read_text(value)
+                call.finish(text)
+        except ToolCallDeniedError as denied:
+            raise ToolFailed(denied.result.text) from denied
+        except (ToolFailed, ModelRetry) as error:  # what the tool tells the model by raising, hooks may change too
+            raise type(error)(_get_result(call).text) from error
+        edited = _get_result(call).text
+        return value if edited == text else _edit_value(value, edited)
+
+
+@dataclass
+class _GuardedToolset(WrapperToolset[Any]):
+    """The tools of a run, each called by way of the hooks."""
+
+    capability: _RunCapability
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        return await self.capability.call_tool(self.wrapped, name, tool_args, ctx, tool)
+
+
+def _get_result(call: ToolCall) -> ToolResult:
+    assert call.result is not None
+    return call.result
+
+
+def _validate(tool: ToolsetTool[Any], args: Any, ctx: RunContext[Any]) -> dict[str, Any]:
+    """The arguments as the tool's schema makes them of what hooks wrote."""
+    try:
+        validated: dict[str, Any] = tool.args_validator.validate_json(json.dumps(args), context=ctx.validation_context)
+    except ValidationError as error:
+        raise ToolFailed(f"a hook gave {tool.tool_def.name!r} arguments that it does not take: {error}") from error
+    return validated
+
+
+def _read_text(value: Any) -> str:
+    """What the model is told of a tool's return value."""
+    if isinstance(value, ToolReturn):
+        return "\n".join([_read_text(value.return_value), *_find_texts(value.content)])
+    return ToolReturnPart(tool_name="", content=value, tool_call_id="").model_response_str()
+
+
+def _edit_value(value: Any, text: str) -> Any:
+    """The return value with another text; whatever held the old one is gone."""
+    if not isinstance(value, ToolReturn):
+        return text
+    others = [] if value.content is None or isinstance(value.content, str) else _find_others(value.content)
+    return replace(value, return_value=text, content=others or None)
+
+
+def _find_prompt(ctx: RunContext[Any]) -> str:
+    """The text of the prompt that a run starts with."""
+    return "\n".join(_find_texts(ctx.prompt))
+
+
+def _find_texts(content: str | Sequence[UserContent] | None) -> list[str]:
+    if content is None or isinstance(content, str):
+        return [content] if content else []
+    return [item if isinstance(item, str) else item.content for item in content if isinstance(item, str | TextContent)]
+
+
+def _find_others(content: Sequence[UserContent]) -> list[UserContent]:
+    """The images, documents and so on in a content."""
+    return [item for item in content if not isinstance(item, str | TextContent)]
+
+
+def _edit_content(content: str | Sequence[UserContent] | None, text: str) -> str | Sequence[UserContent] | None:
+    """A prompt with another text; its images and so on stay."""
+    if "\n".join(_find_texts(content)) == text:
+        return content
+    if content is None or isinstance(content, str):
+        return text
+    return [text, *_find_others(content)]

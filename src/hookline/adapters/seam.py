@@ -1,0 +1,258 @@
+"""
+What adapters have in common: their options, a run of an agent under hooks, and in which run a piece of code is.
+
+An adapter decides nothing. It says where in its framework a run begins and ends and a tool is called, and obeys.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, Self, TypedDict, Unpack
+
+from msgspec import Struct
+
+from hookline.config.trust import Trust
+from hookline.engine import Engine
+from hookline.errors import HooklineError
+from hookline.events import Agent, Tool
+from hookline.lifecycle.scope import Ask, Phase
+from hookline.lifecycle.session import Session
+from hookline.lifecycle.step import Firing
+from hookline.lifecycle.turn import Turn, Work
+
+
+class MissingExtraError(HooklineError, ImportError):
+    """The framework of an adapter is not installed."""
+
+    def __init__(self, extra: str, error: ImportError) -> None:
+        super().__init__(f"this adapter's framework cannot be imported ({error}); pip install 'hookline[{extra}]'")
+
+
+class Options(TypedDict, total=False):
+    """
+    What every adapter can be given; all of it is optional.
+
+    * `engine`: the engine that runs the hooks, closed by whoever opened it. By default the adapter opens one for the
+      folder `cwd` (where the process is, by default), with `home` and `trust` as in `Engine.open`.
+    * `session`: a session that the host has entered already; all runs are turns of it.
+    * `profile`: the profile that events carry; by default the name of the framework's agent.
+    * `kinds`: the kind of each tool by its name, for hooks that match `tool_kind`.
+    * `ask`: puts a hook's question to a human; True lets the action happen. Without it a question counts as a no.
+    """
+
+    engine: Firing | None
+    session: Session | None
+    profile: str
+    cwd: str | os.PathLike[str] | None
+    home: str | os.PathLike[str] | None
+    trust: Trust
+    kinds: Mapping[str, str]
+    ask: Ask | None
+
+
+class Seam:
+    """Where an adapter meets Hookline: the engine and the session of its runs, opened if they were not given."""
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        self._profile = options.get("profile", "")
+        self._cwd = options.get("cwd")
+        self._kinds = options.get("kinds", {})
+        self._ask = options.get("ask")
+        self._session = options.get("session")
+        home, trust = options.get("home"), options.get("trust", "recorded")
+        self._own_engine: Engine | None = None
+        given = options.get("engine")
+        # What tells whether two adapters serve the same hooks.
+        self.project: object = given or self._session or (os.path.abspath(self._cwd or "."), home, trust)  # noqa: PTH100 - as the engine does
+        if given is None and self._session is None:
+            self._own_engine = given = Engine.open(self._cwd or ".", home=home, trust=trust)
+        self._engine = given
+
+    def open_session(self, *, agent: str = "", session_id: str | None = None) -> Session:
+        """A session of this seam's engine, not entered yet."""
+        assert self._engine is not None
+        return Session(
+            self._engine,
+            id=session_id,
+            profile=self._profile or agent,
+            cwd=self._cwd,
+            agent=Agent(name=agent),
+            ask=self._ask,
+        )
+
+    def run(self, prompt: str, *, agent: str = "", session_id: str | None = None) -> Run:
+        """
+        A run of an agent, as a context manager: a turn, or inside a tool call of another run a sub-agent's work.
+
+        Without a session of the adapter it is a session too, with the id if one is given.
+        """
+        place = PLACE.get()
+        if place is not None and place.seam.project == self.project:
+            tool = place.tool
+            sub_agent = place.work.sub_agent(
+                agent or tool.name,
+                tool_name=tool.name,
+                profile=self._profile or agent or tool.name,
+                parent_call_id=tool.call_id or None,
+            )
+            return Run((sub_agent,))
+        if self._session is not None:
+            return Run((self._session.turn(prompt),))
+        session = self.open_session(agent=agent, session_id=session_id)
+        return Run((session, session.turn(prompt)))
+
+    def tool(self, name: str, args: Mapping[str, Any], call_id: str | None = "") -> Tool:
+        """A tool call in Hookline's words."""
+        return Tool(name=name, kind=self._kinds.get(name, ""), call_id=call_id or "", args=args)
+
+    def hold(self, session: Session | None) -> None:
+        """Make all runs from here on turns of a session that was entered, or sessions of their own again."""
+        self._session = session
+
+    async def aclose(self) -> None:
+        """Close the engine, if it was not given; without blocking the event loop."""
+        if self._own_engine is not None:
+            await self._own_engine.aclose()
+
+    def close(self) -> None:
+        """Close the engine, if it was not given."""
+        if self._own_engine is not None:
+            self._own_engine.close()
+
+
+class Adapter:
+    """
+    An adapter's life: as a context manager it makes all runs of its block turns of one session.
+
+    Otherwise each run is a session of its own, unless a session was given. The engine is closed at the end of the
+    block, by `close`, or when the process ends.
+    """
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        self._seam = Seam(**options)
+        self._block: Session | None = None
+        self._has_session = options.get("session") is not None
+
+    def close(self) -> None:
+        """Close the engine, if it was not given; an engine that was given is closed by whoever opened it."""
+        self._seam.close()
+
+    async def aclose(self) -> None:
+        """Close without blocking the event loop."""
+        await self._seam.aclose()
+
+    def __enter__(self) -> Self:
+        if not self._has_session:
+            self._block = self._seam.open_session().__enter__()
+            self._seam.hold(self._block)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._block is not None:
+                self._block.__exit__(kind, error, trace)
+                self._seam.hold(None)
+        finally:
+            self._seam.close()
+
+    async def __aenter__(self) -> Self:
+        if not self._has_session:
+            self._block = await self._seam.open_session().__aenter__()
+            self._seam.hold(self._block)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._block is not None:
+                await self._block.__aexit__(kind, error, trace)
+                self._seam.hold(None)
+        finally:
+            await self._seam.aclose()
+
+
+class Run:
+    """
+    One run of an agent under hooks, as a context manager of both kinds.
+
+    `work` is what its tool calls are made on. Entering it raises `PromptBlockedError` if the prompt must not reach the
+    model.
+    """
+
+    def __init__(self, phases: tuple[Phase, ...]) -> None:
+        self._phases = phases
+        work = phases[-1]
+        assert isinstance(work, Work)
+        self.work: Work = work
+        self._stack = contextlib.ExitStack()
+        self._async_stack = contextlib.AsyncExitStack()
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn that this run is, None for a sub-agent's."""
+        return self.work if isinstance(self.work, Turn) else None
+
+    @property
+    def reminders(self) -> str:
+        """What hooks want the model to be reminded of in each of its calls, as one text; empty for nothing."""
+        texts = self.turn.reminders if self.turn is not None else ()
+        return "\n".join(f"<system-reminder>\n{text}\n</system-reminder>" for text in texts)
+
+    @property
+    def prompt(self) -> str:
+        """The prompt as hooks left it, with the context they gave; only for a turn."""
+        assert self.turn is not None
+        return "\n".join([self.turn.prompt, *self.turn.context])
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as stack:
+            for phase in self._phases:
+                stack.enter_context(phase)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    async def __aenter__(self) -> Self:
+        async with contextlib.AsyncExitStack() as stack:
+            for phase in self._phases:
+                await stack.enter_async_context(phase)
+            self._async_stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._async_stack.__aexit__(kind, error, trace)
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Inside which tool call of which work a piece of code runs."""
+
+    seam: Seam
+    work: Work
+    tool: Tool
+
+
+PLACE: ContextVar[Place | None] = ContextVar("hookline_place", default=None)
+"""The tool call that runs here; threads and tasks started by the tool inherit it."""
+
+
+@contextlib.contextmanager
+def inside(seam: Seam, work: Work, tool: Tool) -> Iterator[None]:
+    """Mark what runs in the block as part of a tool call, so that an agent run in it counts as a sub-agent."""
+    token = PLACE.set(Place(seam=seam, work=work, tool=tool))
+    try:
+        yield
+    finally:
+        PLACE.reset(token)
