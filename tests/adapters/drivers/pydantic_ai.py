@@ -60,9 +60,20 @@ def add_helper(agent: pydantic_ai.Agent[None, str], helper: pydantic_ai.Agent[No
     agent.tool_plain(ask, name=name)
 
 
+def run_sync(agent: pydantic_ai.Agent[None, str], prompt: str, history: Any) -> Any:
+    # The framework makes itself a loop for a thread that has none, and never closes it.
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        return agent.run_sync(prompt, message_history=history)
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
 async def run_once(agent: pydantic_ai.Agent[None, str], prompt: str, history: Any, face: Face) -> Any:
     if face == "sync":
-        return await asyncio.to_thread(agent.run_sync, prompt, message_history=history)
+        return await asyncio.to_thread(run_sync, agent, prompt, history)
     if face == "async":
         return await agent.run(prompt, message_history=history)
     async with agent.run_stream(prompt, message_history=history) as result:
