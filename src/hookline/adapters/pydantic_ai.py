@@ -12,7 +12,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from hookline.adapters.seam import Adapter, MissingExtraError, Options, Run, Seam, inside
+from hookline.adapters.adapter import Adapter
+from hookline.adapters.seam import MissingExtraError, Options, Run, Seam, inside
 from hookline.errors import HooklineError
 from hookline.events import ToolResult
 from hookline.lifecycle.errors import ToolCallDeniedError

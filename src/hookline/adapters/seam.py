@@ -55,20 +55,25 @@ class Options(TypedDict, total=False):
 
 
 class Seam:
-    """Where an adapter meets Hookline: the engine and the session of its runs, opened if they were not given."""
+    """
+    Where an adapter meets Hookline: the engine of its runs, opened if none was given, and what they have in common.
+
+    While there is a `session`, all runs are turns of it; otherwise each is a session of its own.
+    """
 
     def __init__(self, **options: Unpack[Options]) -> None:
         self._profile = options.get("profile", "")
         self._cwd = options.get("cwd")
         self._kinds = options.get("kinds", {})
         self._ask = options.get("ask")
-        self._session = options.get("session")
+        self.session = options.get("session")
         home, trust = options.get("home"), options.get("trust", "recorded")
         self._own_engine: Engine | None = None
         given = options.get("engine")
+        folder = os.path.abspath(self._cwd or ".")  # noqa: PTH100 - a link in the path keeps its name
         # What tells whether two adapters serve the same hooks.
-        self.project: object = given or self._session or (os.path.abspath(self._cwd or "."), home, trust)  # noqa: PTH100 - as the engine does
-        if given is None and self._session is None:
+        self.project: object = given or self.session or (folder, home, trust)
+        if given is None and self.session is None:
             self._own_engine = given = Engine.open(self._cwd or ".", home=home, trust=trust)
         self._engine = given
 
@@ -99,19 +104,24 @@ class Seam:
                 profile=self._profile or agent or tool.name,
                 parent_call_id=tool.call_id or None,
             )
-            return Run((sub_agent,))
-        if self._session is not None:
-            return Run((self._session.turn(prompt),))
+            return Run(sub_agent, sub_agent)
+        if self.session is not None:
+            turn = self.session.turn(prompt)
+            return Run(turn, turn)
         session = self.open_session(agent=agent, session_id=session_id)
-        return Run((session, session.turn(prompt)))
+        turn = session.turn(prompt)
+        return Run(turn, session, turn)
+
+    def loose_run(self) -> Run:
+        """What a tool call that belongs to no run is made in: the adapter's session, or one of its own."""
+        if self.session is not None:
+            return Run(self.session)
+        session = self.open_session()
+        return Run(session, session)
 
     def tool(self, name: str, args: Mapping[str, Any], call_id: str | None = "") -> Tool:
         """A tool call in Hookline's words."""
         return Tool(name=name, kind=self._kinds.get(name, ""), call_id=call_id or "", args=args)
-
-    def hold(self, session: Session | None) -> None:
-        """Make all runs from here on turns of a session that was entered, or sessions of their own again."""
-        self._session = session
 
     async def aclose(self) -> None:
         """Close the engine, if it was not given; without blocking the event loop."""
@@ -124,60 +134,6 @@ class Seam:
             self._own_engine.close()
 
 
-class Adapter:
-    """
-    An adapter's life: as a context manager it makes all runs of its block turns of one session.
-
-    Otherwise each run is a session of its own, unless a session was given. The engine is closed at the end of the
-    block, by `close`, or when the process ends.
-    """
-
-    def __init__(self, **options: Unpack[Options]) -> None:
-        self._seam = Seam(**options)
-        self._block: Session | None = None
-        self._has_session = options.get("session") is not None
-
-    def close(self) -> None:
-        """Close the engine, if it was not given; an engine that was given is closed by whoever opened it."""
-        self._seam.close()
-
-    async def aclose(self) -> None:
-        """Close without blocking the event loop."""
-        await self._seam.aclose()
-
-    def __enter__(self) -> Self:
-        if not self._has_session:
-            self._block = self._seam.open_session().__enter__()
-            self._seam.hold(self._block)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if self._block is not None:
-                self._block.__exit__(kind, error, trace)
-                self._seam.hold(None)
-        finally:
-            self._seam.close()
-
-    async def __aenter__(self) -> Self:
-        if not self._has_session:
-            self._block = await self._seam.open_session().__aenter__()
-            self._seam.hold(self._block)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if self._block is not None:
-                await self._block.__aexit__(kind, error, trace)
-                self._seam.hold(None)
-        finally:
-            await self._seam.aclose()
-
-
 class Run:
     """
     One run of an agent under hooks, as a context manager of both kinds.
@@ -186,13 +142,10 @@ class Run:
     model.
     """
 
-    def __init__(self, phases: tuple[Phase, ...]) -> None:
+    def __init__(self, work: Work, *phases: Phase) -> None:
+        """`phases` are what is entered and left."""
+        self.work = work
         self._phases = phases
-        work = phases[-1]
-        assert isinstance(work, Work)
-        self.work: Work = work
-        self._stack = contextlib.ExitStack()
-        self._async_stack = contextlib.AsyncExitStack()
 
     @property
     def turn(self) -> Turn | None:
@@ -215,25 +168,31 @@ class Run:
         with contextlib.ExitStack() as stack:
             for phase in self._phases:
                 stack.enter_context(phase)
-            self._stack = stack.pop_all()
+            stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stack.__exit__(kind, error, trace)
+        stack = contextlib.ExitStack()
+        for phase in self._phases:
+            stack.push(phase)
+        stack.__exit__(kind, error, trace)
 
     async def __aenter__(self) -> Self:
         async with contextlib.AsyncExitStack() as stack:
             for phase in self._phases:
                 await stack.enter_async_context(phase)
-            self._async_stack = stack.pop_all()
+            stack.pop_all()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._async_stack.__aexit__(kind, error, trace)
+        stack = contextlib.AsyncExitStack()
+        for phase in self._phases:
+            stack.push_async_exit(phase)
+        await stack.__aexit__(kind, error, trace)
 
 
 class Place(Struct, frozen=True, kw_only=True):

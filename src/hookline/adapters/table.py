@@ -73,5 +73,22 @@ HOSTS: tuple[Host, ...] = (
             "Nor do external tools, whose calls end the run and are made elsewhere.",
         ),
     ),
+    Host(
+        name="langchain",
+        title="LangChain and LangGraph",
+        adapter="HooklineMiddleware",
+        limits={
+            "turn-failed": Limit(
+                "partly",
+                "A middleware hears of errors in models and tools alone. A turn that another error ends is reported as "
+                "interrupted, when the thread's next one begins or the adapter is closed. A turn counts as failed although "
+                "another middleware tries the failed call again.",
+            ),
+        },
+        notes=(
+            "Put the middleware last: the middlewares before it then cannot change what hooks have seen.",
+            "A plain `ToolNode` has no prompts and no turns; its calls belong to a session alone.",
+        ),
+    ),
 )
 """One row for each framework; its name is that of the extra."""

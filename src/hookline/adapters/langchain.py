@@ -1,0 +1,203 @@
+"""
+Hookline as a middleware of LangChain, and as the wrapper of a LangGraph tool node.
+
+    agent = create_agent("anthropic:...", tools, middleware=[HooklineMiddleware()])
+    node = ToolNode(tools, wrap_tool_call=hooks.wrap_tool_call, awrap_tool_call=hooks.awrap_tool_call)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, NotRequired, TypeVar, Unpack
+from uuid import uuid4
+
+from hookline.adapters.adapter import Adapter
+from hookline.adapters.face import AWAITING, PLAIN, Face, dress, run_plainly
+from hookline.adapters.seam import PLACE, MissingExtraError, Options, Run, inside
+from hookline.events import ToolResult
+from hookline.lifecycle.errors import PromptBlockedError, ToolCallDeniedError
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
+    from langchain.agents.middleware.types import PrivateStateAttr
+    from langchain.tools.tool_node import ToolCallRequest
+    from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+    from langgraph.config import get_config
+    from langgraph.errors import GraphBubbleUp
+    from langgraph.runtime import Runtime
+    from langgraph.types import Command
+except ImportError as error:
+    raise MissingExtraError("langchain", error) from error
+
+Request = ModelRequest[Any]
+Response = ModelResponse[Any]
+Answer = ToolMessage | Command[Any]
+M = TypeVar("M", bound=BaseMessage)
+
+
+class HooklineState(AgentState[Any]):
+    """What the middleware keeps in an agent's state: which run it belongs to, also after an interrupt."""
+
+    hookline_run: NotRequired[Annotated[str, PrivateStateAttr]]
+
+
+class HooklineMiddleware(Adapter, AgentMiddleware[HooklineState, Any, Any]):
+    """
+    Puts an agent's runs and tool calls under the hooks of a project.
+
+    A blocked prompt raises `PromptBlockedError` out of the run and leaves the thread as it was. Takes what `Options` in
+    `hookline.adapters.seam` lists. Put it last in the list, so that hooks see the arguments that tools get.
+    """
+
+    state_schema = HooklineState
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        Adapter.__init__(self, **options)
+        self._blocked: dict[str, PromptBlockedError] = {}
+
+    @hook_config(can_jump_to=["end"])
+    def before_agent(self, state: HooklineState, runtime: Runtime[Any]) -> dict[str, Any]:
+        return run_plainly(self._begin(state, PLAIN))
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_agent(self, state: HooklineState, runtime: Runtime[Any]) -> dict[str, Any]:
+        return await self._begin(state, AWAITING)
+
+    def after_agent(self, state: HooklineState, runtime: Runtime[Any]) -> None:
+        run_plainly(self._end(state, PLAIN))
+
+    async def aafter_agent(self, state: HooklineState, runtime: Runtime[Any]) -> None:
+        await self._end(state, AWAITING)
+
+    def wrap_model_call(self, request: Request, handler: Callable[[Request], Response]) -> Response:
+        return run_plainly(self._call_model(request, dress(handler), PLAIN))
+
+    async def awrap_model_call(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
+        return await self._call_model(request, handler, AWAITING)
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]) -> Answer:
+        return run_plainly(self._call_tool(request, dress(handler), PLAIN))
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]]
+    ) -> Answer:
+        return await self._call_tool(request, handler, AWAITING)
+
+    async def _begin(self, state: HooklineState, face: Face) -> dict[str, Any]:
+        config = get_config()
+        thread = config.get("configurable", {}).get("thread_id") if PLACE.get() is None else None
+        prompts = _find_prompts(state["messages"])
+        text = "\n".join(message.text for message in prompts)
+        run = self._seam.run(text, agent=config.get("metadata", {}).get("lc_agent_name", ""), session_id=thread)
+        key = thread or uuid4().hex
+        try:
+            await self._runs.begin(key, run, face)
+        except PromptBlockedError as blocked:
+            # The prompt is in the thread's history already; the error is raised when it has been taken out.
+            self._blocked[key] = blocked
+            removed = [RemoveMessage(id=message.id or "") for message in prompts]
+            return {"messages": removed, "hookline_run": key, "jump_to": "end"}
+        if run.turn is None or run.prompt == text or not prompts:
+            return {"hookline_run": key}
+        *others, last = prompts
+        edited = [*(RemoveMessage(id=message.id or "") for message in others), _edit_message(last, run.prompt)]
+        return {"messages": edited, "hookline_run": key}
+
+    async def _end(self, state: HooklineState, face: Face) -> None:
+        key = _find_key(state)
+        blocked = self._blocked.pop(key, None)
+        if blocked is not None:
+            raise blocked
+        await self._runs.end(key, face)
+
+    async def _call_model(
+        self, request: Request, handler: Callable[[Request], Awaitable[Response]], face: Face
+    ) -> Response:
+        key = _find_key(request.state)
+        run = self._runs.find(key)
+        if run is not None and run.reminders:
+            request = request.override(messages=[*request.messages, HumanMessage(run.reminders)])
+        try:
+            return await handler(request)
+        except BaseException as error:
+            await self._fail(key, face, error)
+            raise
+
+    async def _call_tool(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]], face: Face
+    ) -> Answer:
+        key = _find_key(request.state)
+        run = self._runs.find(key)
+        try:
+            if run is not None:
+                return await self._call_tool_in(run, request, handler, face)
+            async with face.live(loose := self._seam.loose_run()):
+                return await self._call_tool_in(loose, request, handler, face)
+        except BaseException as error:
+            await self._fail(key, face, error)
+            raise
+
+    async def _call_tool_in(
+        self, run: Run, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]], face: Face
+    ) -> Answer:
+        wanted = request.tool_call
+        call = run.work.tool_call(self._seam.tool(wanted["name"], wanted["args"], wanted["id"]))
+        try:
+            async with face.live(call):
+                request = request.override(tool_call={**wanted, "args": dict(call.tool.args)})
+                try:
+                    with inside(self._seam, run.work, call.tool):
+                        answer = await handler(request)
+                except GraphBubbleUp:  # the call waits for a human and is made anew
+                    call.postpone()
+                    raise
+                message = _find_message(answer, wanted["id"])
+                text = "" if message is None else message.text
+                call.finish(ToolResult(text=text, failed=message is not None and message.status == "error"))
+        except ToolCallDeniedError as denied:
+            return ToolMessage(denied.result.text, name=wanted["name"], tool_call_id=wanted["id"], status="error")
+        assert call.result is not None
+        return answer if message is None or call.result.text == text else _replace(answer, message, call.result.text)
+
+    async def _fail(self, key: str, face: Face, error: BaseException) -> None:
+        """End a run that an error is about to end; an interrupt of the graph is none, the run goes on after it."""
+        if not isinstance(error, GraphBubbleUp):
+            await self._runs.end(key, face, error)
+
+
+def _find_key(state: Any) -> str:
+    """Which run a state belongs to; the state of a graph that is no agent's says nothing of it."""
+    return state.get("hookline_run", "") if isinstance(state, Mapping) else ""
+
+
+def _find_prompts(messages: list[AnyMessage]) -> list[BaseMessage]:
+    """What the user said since the last answer."""
+    said = itertools.takewhile(lambda message: isinstance(message, HumanMessage), reversed(messages))
+    return list(said)[::-1]
+
+
+def _find_message(answer: Answer, call_id: str | None) -> ToolMessage | None:
+    """What the model is told of a call."""
+    if isinstance(answer, ToolMessage):
+        return answer
+    messages = answer.update.get("messages", ()) if isinstance(answer.update, Mapping) else ()
+    return next((m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call_id), None)
+
+
+def _replace(answer: Answer, old: ToolMessage, text: str) -> Answer:
+    """The answer with another text in the message that the model is told."""
+    new = _edit_message(old, text)
+    if isinstance(answer, ToolMessage):
+        return new
+    assert isinstance(answer.update, Mapping)
+    messages = [new if message is old else message for message in answer.update["messages"]]
+    return replace(answer, update={**answer.update, "messages": messages})
+
+
+def _edit_message(message: M, text: str) -> M:
+    """The message with another text; its images and so on stay."""
+    blocks = [] if isinstance(message.content, str) else message.content
+    others = [block for block in blocks if isinstance(block, dict) and block.get("type") != "text"]
+    return message.model_copy(update={"content": [{"type": "text", "text": text}, *others] if others else text})
