@@ -34,6 +34,8 @@ except ImportError as error:
 Request = ModelRequest[Any]
 Response = ModelResponse[Any]
 Answer = ToolMessage | Command[Any]
+CallModel = Callable[[Request], Awaitable[Response]]
+CallTool = Callable[[ToolCallRequest], Awaitable[Answer]]
 M = TypeVar("M", bound=BaseMessage)
 
 
@@ -74,15 +76,13 @@ class HooklineMiddleware(Adapter, AgentMiddleware[HooklineState, Any, Any]):
     def wrap_model_call(self, request: Request, handler: Callable[[Request], Response]) -> Response:
         return run_plainly(self._call_model(request, dress(handler), PLAIN))
 
-    async def awrap_model_call(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
+    async def awrap_model_call(self, request: Request, handler: CallModel) -> Response:
         return await self._call_model(request, handler, AWAITING)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]) -> Answer:
         return run_plainly(self._call_tool(request, dress(handler), PLAIN))
 
-    async def awrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]]
-    ) -> Answer:
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: CallTool) -> Answer:
         return await self._call_tool(request, handler, AWAITING)
 
     async def _begin(self, state: HooklineState, face: Face) -> dict[str, Any]:
@@ -97,24 +97,19 @@ class HooklineMiddleware(Adapter, AgentMiddleware[HooklineState, Any, Any]):
         except PromptBlockedError as blocked:
             # The prompt is in the thread's history already; the error is raised when it has been taken out.
             self._blocked[key] = blocked
-            removed = [RemoveMessage(id=message.id or "") for message in prompts]
-            return {"messages": removed, "hookline_run": key, "jump_to": "end"}
-        if run.turn is None or run.prompt == text or not prompts:
-            return {"hookline_run": key}
-        *others, last = prompts
-        edited = [*(RemoveMessage(id=message.id or "") for message in others), _edit_message(last, run.prompt)]
+            return {"messages": _remove(prompts), "hookline_run": key, "jump_to": "end"}
+        edited: list[BaseMessage] = []
+        if prompts and run.turn is not None and run.prompt != text:
+            edited = [*_remove(prompts[:-1]), _edit_message(prompts[-1], run.prompt)]
         return {"messages": edited, "hookline_run": key}
 
     async def _end(self, state: HooklineState, face: Face) -> None:
         key = _find_key(state)
-        blocked = self._blocked.pop(key, None)
-        if blocked is not None:
-            raise blocked
+        if key in self._blocked:
+            raise self._blocked.pop(key)
         await self._runs.end(key, face)
 
-    async def _call_model(
-        self, request: Request, handler: Callable[[Request], Awaitable[Response]], face: Face
-    ) -> Response:
+    async def _call_model(self, request: Request, handler: CallModel, face: Face) -> Response:
         key = _find_key(request.state)
         run = self._runs.find(key)
         if run is not None and run.reminders:
@@ -125,9 +120,7 @@ class HooklineMiddleware(Adapter, AgentMiddleware[HooklineState, Any, Any]):
             await self._fail(key, face, error)
             raise
 
-    async def _call_tool(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]], face: Face
-    ) -> Answer:
+    async def _call_tool(self, request: ToolCallRequest, handler: CallTool, face: Face) -> Answer:
         key = _find_key(request.state)
         run = self._runs.find(key)
         try:
@@ -139,9 +132,7 @@ class HooklineMiddleware(Adapter, AgentMiddleware[HooklineState, Any, Any]):
             await self._fail(key, face, error)
             raise
 
-    async def _call_tool_in(
-        self, run: Run, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]], face: Face
-    ) -> Answer:
+    async def _call_tool_in(self, run: Run, request: ToolCallRequest, handler: CallTool, face: Face) -> Answer:
         wanted = request.tool_call
         call = run.work.tool_call(self._seam.tool(wanted["name"], wanted["args"], wanted["id"]))
         try:
@@ -172,10 +163,14 @@ def _find_key(state: Any) -> str:
     return state.get("hookline_run", "") if isinstance(state, Mapping) else ""
 
 
-def _find_prompts(messages: list[AnyMessage]) -> list[BaseMessage]:
+def _find_prompts(messages: list[AnyMessage]) -> list[AnyMessage]:
     """What the user said since the last answer."""
     said = itertools.takewhile(lambda message: isinstance(message, HumanMessage), reversed(messages))
     return list(said)[::-1]
+
+
+def _remove(messages: list[AnyMessage]) -> list[BaseMessage]:
+    return [RemoveMessage(id=message.id or "") for message in messages]
 
 
 def _find_message(answer: Answer, call_id: str | None) -> ToolMessage | None:

@@ -81,8 +81,8 @@ HOSTS: tuple[Host, ...] = (
             "turn-failed": Limit(
                 "partly",
                 "A middleware hears of errors in models and tools alone. A turn that another error ends is reported as "
-                "interrupted, when the thread's next one begins or the adapter is closed. A turn counts as failed although "
-                "another middleware tries the failed call again.",
+                "interrupted, when the thread's next one begins or the adapter is closed. A turn counts as failed "
+                "although another middleware tries the failed call again.",
             ),
         },
         notes=(
