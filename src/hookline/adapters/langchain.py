@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from hookline.adapters.adapter import Adapter
 from hookline.adapters.face import AWAITING, PLAIN, Face, dress, run_plainly
-from hookline.adapters.seam import PLACE, MissingExtraError, Options, Run, inside
+from hookline.adapters.seam import PLACE, MissingExtraError, Options, Run, inside, read_told
 from hookline.events import ToolResult
 from hookline.lifecycle.errors import PromptBlockedError, ToolCallDeniedError
 
@@ -149,8 +149,8 @@ class HooklineMiddleware(Adapter, AgentMiddleware[HooklineState, Any, Any]):
                 call.finish(ToolResult(text=text, failed=message is not None and message.status == "error"))
         except ToolCallDeniedError as denied:
             return ToolMessage(denied.result.text, name=wanted["name"], tool_call_id=wanted["id"], status="error")
-        assert call.result is not None
-        return answer if message is None or call.result.text == text else _replace(answer, message, call.result.text)
+        told = read_told(call)
+        return answer if message is None or told == text else _replace(answer, message, told)
 
     async def _fail(self, key: str, face: Face, error: BaseException) -> None:
         """End a run that an error is about to end; an interrupt of the graph is none, the run goes on after it."""

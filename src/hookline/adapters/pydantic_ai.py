@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from hookline.adapters.adapter import Adapter
-from hookline.adapters.seam import MissingExtraError, Options, Run, Seam, inside
+from hookline.adapters.seam import MissingExtraError, Options, Run, Seam, inside, read_told
 from hookline.errors import HooklineError
-from hookline.events import ToolResult
 from hookline.lifecycle.errors import ToolCallDeniedError
-from hookline.lifecycle.tool import ToolCall
 
 try:
     from pydantic_ai import CallDeferred, ModelRetry, RunContext, ToolReturn, UserPromptNode
@@ -73,7 +71,8 @@ class _RunCapability(AbstractCapability[Any]):
         if self._is_duplicate:  # the agent and the run were both given a capability; the outer one does the work
             return await handler()
         agent = (ctx.agent.name if ctx.agent is not None else None) or ""
-        run = self._seam.run(_find_prompt(ctx), agent=agent, session_id=ctx.conversation_id)
+        parts = _find_prompts(ctx)
+        run = self._seam.run(_read_prompts(parts) if parts else None, agent=agent, session_id=ctx.conversation_id)
         token = _RUN_ID.set(ctx.run_id)
         try:
             async with run:
@@ -83,9 +82,17 @@ class _RunCapability(AbstractCapability[Any]):
             _RUN_ID.reset(token)
 
     async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
-        del ctx
-        if self._run is not None and self._run.turn is not None and isinstance(node, UserPromptNode):
-            node.user_prompt = _edit_content(node.user_prompt, self._run.prompt)
+        if isinstance(node, UserPromptNode) and self._run is not None and self._run.turn is not None:
+            parts = _find_prompts(ctx)
+            if self._run.prompt != _read_prompts(parts):
+                others = [item for part in parts for item in _find_others(part.content)]
+                content = [self._run.prompt, *others] if others else self._run.prompt
+                last = ctx.messages[-1] if ctx.messages else None
+                if node.user_prompt is None and isinstance(last, ModelRequest):
+                    kept = [part for part in last.parts if part not in parts]
+                    ctx.messages[-1] = replace(last, parts=[*kept, UserPromptPart(content)])
+                else:
+                    node.user_prompt = content
         return node
 
     async def before_model_request(
@@ -128,8 +135,8 @@ class _RunCapability(AbstractCapability[Any]):
         except ToolCallDeniedError as denied:
             raise ToolFailed(denied.result.text) from denied
         except (ToolFailed, ModelRetry) as error:  # what the tool tells the model by raising, hooks may change too
-            raise type(error)(_get_result(call).text) from error
-        edited = _get_result(call).text
+            raise type(error)(read_told(call)) from error
+        edited = read_told(call)
         return value if edited == text else _edit_value(value, edited)
 
 
@@ -143,11 +150,6 @@ class _GuardedToolset(WrapperToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         return await self.capability.call_tool(self.wrapped, name, tool_args, ctx, tool)
-
-
-def _get_result(call: ToolCall) -> ToolResult:
-    assert call.result is not None
-    return call.result
 
 
 def _validate(tool: ToolsetTool[Any], args: Any, ctx: RunContext[Any]) -> dict[str, Any]:
@@ -170,13 +172,19 @@ def _edit_value(value: Any, text: str) -> Any:
     """The return value with another text; whatever held the old one is gone."""
     if not isinstance(value, ToolReturn):
         return text
-    others = [] if value.content is None or isinstance(value.content, str) else _find_others(value.content)
-    return replace(value, return_value=text, content=others or None)
+    return replace(value, return_value=text, content=_find_others(value.content) or None)
 
 
-def _find_prompt(ctx: RunContext[Any]) -> str:
-    """The text of the prompt that a run starts with."""
-    return "\n".join(_find_texts(ctx.prompt))
+def _find_prompts(ctx: RunContext[Any]) -> list[UserPromptPart]:
+    """What the user wrote for a run: given to it, or the last of the history that it was given."""
+    if ctx.prompt is not None:
+        return [UserPromptPart(ctx.prompt)]
+    last = ctx.messages[-1] if ctx.messages else None
+    return [part for part in last.parts if isinstance(part, UserPromptPart)] if isinstance(last, ModelRequest) else []
+
+
+def _read_prompts(parts: list[UserPromptPart]) -> str:
+    return "\n".join(text for part in parts for text in _find_texts(part.content))
 
 
 def _find_texts(content: str | Sequence[UserContent] | None) -> list[str]:
@@ -185,15 +193,6 @@ def _find_texts(content: str | Sequence[UserContent] | None) -> list[str]:
     return [item if isinstance(item, str) else item.content for item in content if isinstance(item, str | TextContent)]
 
 
-def _find_others(content: Sequence[UserContent]) -> list[UserContent]:
+def _find_others(content: str | Sequence[UserContent] | None) -> list[UserContent]:
     """The images, documents and so on in a content."""
-    return [item for item in content if not isinstance(item, str | TextContent)]
-
-
-def _edit_content(content: str | Sequence[UserContent] | None, text: str) -> str | Sequence[UserContent] | None:
-    """A prompt with another text; its images and so on stay."""
-    if "\n".join(_find_texts(content)) == text:
-        return content
-    if content is None or isinstance(content, str):
-        return text
-    return [text, *_find_others(content)]
+    return [] if content is None else [item for item in content if not isinstance(item, str | TextContent)]

@@ -22,6 +22,7 @@ from hookline.events import Agent, Tool
 from hookline.lifecycle.scope import Ask, Phase
 from hookline.lifecycle.session import Session
 from hookline.lifecycle.step import Firing
+from hookline.lifecycle.tool import ToolCall
 from hookline.lifecycle.turn import Turn, Work
 
 
@@ -89,11 +90,12 @@ class Seam:
             ask=self._ask,
         )
 
-    def run(self, prompt: str, *, agent: str = "", session_id: str | None = None) -> Run:
+    def run(self, prompt: str | None, *, agent: str = "", session_id: str | None = None) -> Run:
         """
         A run of an agent, as a context manager: a turn, or inside a tool call of another run a sub-agent's work.
 
-        Without a session of the adapter it is a session too, with the id if one is given.
+        Without a session of the adapter it is a session too, with the id if one is given. A prompt of None is for a
+        run that goes on where another stopped, without a message of the user.
         """
         place = PLACE.get()
         if place is not None and place.seam.project == self.project:
@@ -193,6 +195,12 @@ class Run:
         for phase in self._phases:
             stack.push_async_exit(phase)
         await stack.__aexit__(kind, error, trace)
+
+
+def read_told(call: ToolCall) -> str:
+    """What the model is told of a tool call that has been left."""
+    assert call.result is not None
+    return call.result.text
 
 
 class Place(Struct, frozen=True, kw_only=True):

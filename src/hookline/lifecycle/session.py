@@ -62,8 +62,12 @@ class Session(Work):
             )
         )
 
-    def turn(self, prompt: str) -> Turn:
-        """The next turn, as a context manager; see `Turn`."""
+    def turn(self, prompt: str | None) -> Turn:
+        """
+        The next turn, as a context manager; see `Turn`.
+
+        None is for a turn that the user wrote nothing for, such as one that goes on after an approval.
+        """
         return Turn(replace(self._scope, turn_id=uuid4().hex), prompt, self._register)
 
     def retry(self, turn: Turn) -> Turn:
