@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -47,6 +48,16 @@ class Script:
     def last(self) -> Any:
         """The last part of the last request."""
         return self.requests[-1][-1].parts[-1]
+
+
+@pytest.fixture(autouse=True)
+def loop_of_synchronous_runs() -> Iterator[None]:
+    """The framework makes itself a loop where there is none, and never closes it."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 def make_agent(diary: Diary, script: Script, *tools: Callable[..., Any], **options: Any) -> Agent[None, Any]:
