@@ -7,6 +7,7 @@ An adapter decides nothing. It says where in its framework a run begins and ends
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
@@ -24,6 +25,9 @@ from hookline.lifecycle.session import Session
 from hookline.lifecycle.step import Firing
 from hookline.lifecycle.tool import ToolCall
 from hookline.lifecycle.turn import Turn, Work
+
+
+logger = logging.getLogger("hookline")
 
 
 class MissingExtraError(HooklineError, ImportError):
@@ -76,6 +80,7 @@ class Seam:
         self.project: object = given or self.session or (folder, home, trust)
         if given is None and self.session is None:
             self._own_engine = given = Engine.open(self._cwd or ".", home=home, trust=trust)
+            _report_notices(self._own_engine)
         self._engine = given
 
     def open_session(self, *, agent: str = "", session_id: str | None = None) -> Session:
@@ -134,6 +139,13 @@ class Seam:
         """Close the engine, if it was not given."""
         if self._own_engine is not None:
             self._own_engine.close()
+
+
+def _report_notices(engine: Engine) -> None:
+    """Tell the user that hooks of the project do not run; what is worse the engine has logged already."""
+    for problem in engine.problems:
+        if problem.severity == "notice":
+            logger.warning("%s", problem)
 
 
 class Run:
