@@ -26,7 +26,6 @@ from hookline.lifecycle.step import Firing
 from hookline.lifecycle.tool import ToolCall
 from hookline.lifecycle.turn import Turn, Work
 
-
 logger = logging.getLogger("hookline")
 
 
