@@ -55,7 +55,7 @@ class Stage:
         self.ran: list[str] = []
         self.seen = Seen()
         self._hooks = ""
-        self._driver: Driver = import_module(f"adapters.drivers.{host.name.replace('-', '_')}")
+        self._driver: Driver = import_module(f"adapters.drivers.{host.module_name}")
 
     def hook(self, text: str) -> None:
         """Write hooks, as items of the list in a hooks file."""

@@ -58,9 +58,14 @@ class Host(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     @property
+    def module_name(self) -> str:
+        """What a module for the framework is called, wherever it is."""
+        return self.name.replace("-", "_")
+
+    @property
     def module(self) -> str:
         """The module of the adapter."""
-        return f"hookline.adapters.{self.name.replace('-', '_')}"
+        return f"hookline.adapters.{self.module_name}"
 
 
 HOSTS: tuple[Host, ...] = (
