@@ -98,7 +98,13 @@ async def _run_inside(build: Callable[[Job], RunAgent], engine: Engine, folder: 
         hear=lambda text: _narrate(f"tool result: {text}"),
     )
     _narrate(f"user: {PROMPT}")
-    _narrate(f"model: {await build(job)()}")
+    try:
+        answer = await build(job)()
+    except Exception as error:  # boundary: a model by name is its provider's, and so are its failures
+        if model is None:
+            raise
+        raise click.ClickException(f"the model {model!r} of HOOKLINE_DEMO_MODEL does not work: {error}") from error
+    _narrate(f"model: {answer}")
 
 
 def _report(event: Event, decision: Decision) -> None:
