@@ -52,6 +52,7 @@ LEVELS = {
     "adapters": HOSTS,
     "cli": HOSTS,
     "demo": HOSTS,
+    "telemetry": HOSTS,
     "testing": HOSTS,
     "finish": HOSTS,  # what a detached hook's supervisor turns into: a program of its own
     "__main__": HOSTS,

@@ -50,7 +50,7 @@ def test_an_adapter_without_its_framework_says_what_to_install(host: Host) -> No
     done = subprocess.run(
         [sys.executable, "-c", _WITHOUT_FRAMEWORKS, host.module], capture_output=True, text=True, check=True
     )
-    assert done.stdout.startswith("this adapter's framework cannot be imported (")
+    assert done.stdout.startswith(f"what the extra {host.name!r} brings cannot be imported (")
     assert f"pip install 'hookline[{host.name}]'" in done.stdout
 
 

@@ -30,10 +30,12 @@ logger = logging.getLogger("hookline")
 
 
 class MissingExtraError(HooklineError, ImportError):
-    """The framework of an adapter is not installed."""
+    """What an extra brings is not installed."""
 
     def __init__(self, extra: str, error: ImportError) -> None:
-        super().__init__(f"this adapter's framework cannot be imported ({error}); pip install 'hookline[{extra}]'")
+        super().__init__(
+            f"what the extra {extra!r} brings cannot be imported ({error}); pip install 'hookline[{extra}]'"
+        )
 
 
 class Options(TypedDict, total=False):
