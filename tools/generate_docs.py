@@ -239,7 +239,7 @@ Used as a context manager, `with` or `async with`, an adapter makes all runs of 
 closes its engine at the end.
 
 An agent that runs inside a tool call of another is its sub-agent, if both have an adapter over the same hooks: the same
-`engine` or `session`, or the same `cwd`, `home` and `trust`.
+`engine` or `session`, or the same `cwd`, `home` and `trust`. A sub-agent without an adapter has no hooks.
 
 No failure of a hook lets a tool run that its `on_error` would keep from running, whatever the framework does with
 exceptions.

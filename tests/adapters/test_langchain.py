@@ -24,7 +24,7 @@ from langgraph.types import Command, interrupt
 from adapters.driver import Agent, Call
 from adapters.drivers.langchain import ScriptedModel
 from faces import Diary, asked, blocked, with_args, with_text
-from hookline import Decision, Event, PromptBlockedError
+from hookline import Decision, Event, HooklineError, PromptBlockedError
 from hookline.adapters.langchain import HooklineMiddleware
 
 RAN: list[str] = []
@@ -181,6 +181,21 @@ def test_a_model_call_that_is_tried_again_keeps_its_reminders_and_guards() -> No
     assert ["short" in call for call in calls] == [True] * 3
     assert RAN == []
     assert diary.fields("after_turn")["status"] == "failed"
+
+
+def test_a_second_middleware_is_refused(diary: Diary) -> None:
+    with pytest.raises(AssertionError, match="duplicate middleware"):
+        make_agent(diary, before=[HooklineMiddleware(engine=diary)])
+
+
+def test_an_async_ask_in_a_synchronous_run_runs_no_tool() -> None:
+    async def agree(question: Any) -> bool:
+        return bool(question)
+
+    diary = Diary({"before_tool_call": asked("sure?")})
+    with pytest.raises(HooklineError, match="is async"):
+        make_agent(diary, LS, hooks=HooklineMiddleware(engine=diary, ask=agree)).invoke(*say("go"))
+    assert RAN == []
 
 
 def make_graph(diary: Diary) -> Any:
