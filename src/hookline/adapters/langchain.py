@@ -137,7 +137,8 @@ class HooklineMiddleware(Adapter, AgentMiddleware[HooklineState, Any, Any]):
         call = run.work.tool_call(self._seam.tool(wanted["name"], wanted["args"], wanted["id"]))
         try:
             async with face.live(call):
-                request = request.override(tool_call={**wanted, "args": dict(call.tool.args)})
+                if call.tool.args is not wanted["args"]:
+                    request = request.override(tool_call={**wanted, "args": dict(call.tool.args)})
                 try:
                     with inside(self._seam, run.work, call.tool):
                         answer = await handler(request)
