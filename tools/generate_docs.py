@@ -241,6 +241,9 @@ closes its engine at the end.
 An agent that runs inside a tool call of another is its sub-agent, if both have an adapter over the same hooks: the same
 `engine` or `session`, or the same `cwd`, `home` and `trust`. A sub-agent without an adapter has no hooks.
 
+Adapters fire the events of sessions, prompts, turns, tool calls and sub-agents. A framework's own approval and its
+compaction stay its own: their events are not fired, unless the framework's section says so.
+
 No failure of a hook lets a tool run that its `on_error` would keep from running, whatever the framework does with
 exceptions.
 """

@@ -19,7 +19,7 @@ from pydantic_ai import (
     RunContext,
     ToolReturn,
 )
-from pydantic_ai.capabilities import Hooks
+from pydantic_ai.capabilities import AbstractCapability, Hooks
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.toolsets import FunctionToolset
@@ -232,6 +232,27 @@ def test_tools_given_to_a_run_are_guarded() -> None:
     diary, script = Diary({"before_tool_call": blocked("not now")}), Script(("look", {}))
     make_agent(diary, script).run_sync("go", toolsets=[FunctionToolset([look])])
     assert script.last.content == "not now"
+
+
+class Supplying(AbstractCapability[None]):
+    """Brings a tool."""
+
+    def get_toolset(self) -> FunctionToolset[None]:
+        return FunctionToolset([look])
+
+
+def test_tools_of_other_capabilities_are_guarded() -> None:
+    diary, script = Diary({"before_tool_call": blocked("not now")}), Script(("look", {}))
+    make_agent(diary, script, others=[Supplying()]).run_sync("go")
+    assert script.last.content == "not now"
+
+
+def test_tools_of_a_nested_and_renamed_toolset_are_guarded_by_the_name_the_model_knows() -> None:
+    diary, script = Diary({"before_tool_call": blocked("not now")}), Script(("my_look", {}))
+    make_agent(diary, script, toolsets=[FunctionToolset([look]).prefixed("my")]).run_sync("go")
+    assert script.last.content == "not now"
+    assert diary.only("before_tool_call").tool is not None
+    assert diary.only("before_tool_call").tool.name == "my_look"
 
 
 async def test_a_run_stepped_through_by_hand_is_a_turn(diary: Diary) -> None:
