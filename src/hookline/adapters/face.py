@@ -34,9 +34,9 @@ class Face:
         """Enter it."""
         await phase.__aenter__()
 
-    async def leave(self, phase: TwoFaced, error: BaseException | None = None) -> None:
-        """Leave it, because of an error if one is given."""
-        await phase.__aexit__(None if error is None else type(error), error, None)
+    async def leave(self, phase: TwoFaced, error: BaseException | None = None) -> bool:
+        """Leave it, because of an error if one is given; returns whether the error ends there."""
+        return bool(await phase.__aexit__(None if error is None else type(error), error, None))
 
     @contextlib.asynccontextmanager
     async def live(self, phase: TwoFaced) -> AsyncIterator[None]:
@@ -45,9 +45,10 @@ class Face:
         try:
             yield
         except BaseException as error:
-            await self.leave(phase, error)
-            raise
-        await self.leave(phase)
+            if not await self.leave(phase, error):
+                raise
+        else:
+            await self.leave(phase)
 
 
 class PlainFace(Face):
@@ -56,8 +57,8 @@ class PlainFace(Face):
     async def enter(self, phase: TwoFaced) -> None:
         phase.__enter__()
 
-    async def leave(self, phase: TwoFaced, error: BaseException | None = None) -> None:
-        phase.__exit__(None if error is None else type(error), error, None)
+    async def leave(self, phase: TwoFaced, error: BaseException | None = None) -> bool:
+        return bool(phase.__exit__(None if error is None else type(error), error, None))
 
 
 AWAITING = Face()

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from hookline.adapters.adapter import Adapter
 from hookline.adapters.face import AWAITING, PLAIN, Face, dress, run_plainly
-from hookline.adapters.seam import PLACE, MissingExtraError, Options, Run, inside, read_told
+from hookline.adapters.seam import PLACE, MissingExtraError, Options, Run, get_result, inside, read_told
 from hookline.events import ToolResult
 from hookline.lifecycle.errors import PromptBlockedError, ToolCallDeniedError
 
@@ -90,7 +90,8 @@ class HooklineMiddleware(Adapter, AgentMiddleware[HooklineState, Any, Any]):
         thread = config.get("configurable", {}).get("thread_id") if PLACE.get() is None else None
         prompts = _find_prompts(state["messages"])
         text = "\n".join(message.text for message in prompts)
-        run = self._seam.run(text, agent=config.get("metadata", {}).get("lc_agent_name", ""), session_id=thread)
+        agent = config.get("metadata", {}).get("lc_agent_name", "")
+        run = self._seam.run(text if prompts else None, agent=agent, session_id=thread)
         key = thread or uuid4().hex
         try:
             await self._runs.begin(key, run, face)
@@ -114,27 +115,23 @@ class HooklineMiddleware(Adapter, AgentMiddleware[HooklineState, Any, Any]):
         run = self._runs.find(key)
         if run is not None and run.reminders:
             request = request.override(messages=[*request.messages, HumanMessage(run.reminders)])
-        try:
+        async with self._runs.ending(key, face, but_for=GraphBubbleUp):
             return await handler(request)
-        except BaseException as error:
-            await self._fail(key, face, error)
-            raise
 
     async def _call_tool(self, request: ToolCallRequest, handler: CallTool, face: Face) -> Answer:
         key = _find_key(request.state)
         run = self._runs.find(key)
-        try:
-            if run is not None:
-                return await self._call_tool_in(run, request, handler, face)
+        if run is None:
             async with face.live(loose := self._seam.loose_run()):
                 return await self._call_tool_in(loose, request, handler, face)
-        except BaseException as error:
-            await self._fail(key, face, error)
-            raise
+        async with self._runs.ending(key, face, but_for=GraphBubbleUp):  # after an interrupt a run goes on
+            return await self._call_tool_in(run, request, handler, face)
 
     async def _call_tool_in(self, run: Run, request: ToolCallRequest, handler: CallTool, face: Face) -> Answer:
         wanted = request.tool_call
         call = run.work.tool_call(self._seam.tool(wanted["name"], wanted["args"], wanted["id"]))
+        message = answer = None  # and stay so where a hook makes a success of an exception
+        about_call = {"name": wanted["name"], "tool_call_id": wanted["id"]}
         try:
             async with face.live(call):
                 if call.tool.args is not wanted["args"]:
@@ -145,22 +142,17 @@ class HooklineMiddleware(Adapter, AgentMiddleware[HooklineState, Any, Any]):
                 except GraphBubbleUp:  # the call waits for a human and is made anew
                     call.postpone()
                     raise
-                message = _find_message(answer, wanted["id"])
-                text = "" if message is None else message.text
-                call.finish(ToolResult(text=text, failed=message is not None and message.status == "error"))
+                if (message := _find_message(answer, wanted["id"])) is not None:
+                    call.finish(ToolResult(text=message.text, failed=message.status == "error"))
         except ToolCallDeniedError as denied:
-            return ToolMessage(denied.result.text, name=wanted["name"], tool_call_id=wanted["id"], status="error")
-        told = read_told(call)
-        return answer if message is None or told == text else _replace(answer, message, told)
-
-    async def _fail(self, key: str, face: Face, error: BaseException) -> None:
-        """End a run that an error is about to end; an interrupt of the graph is none, the run goes on after it."""
-        if not isinstance(error, GraphBubbleUp):
-            await self._runs.end(key, face, error)
+            return ToolMessage(denied.result.text, status="error", **about_call)
+        if answer is None:
+            return ToolMessage(read_told(call), **about_call)
+        return answer if message is None else _edit_answer(answer, message, get_result(call))
 
 
 def _find_key(state: Any) -> str:
-    """Which run a state belongs to; the state of a graph that is no agent's says nothing of it."""
+    """Which run a state belongs to; that of a graph without an agent says nothing."""
     return state.get("hookline_run", "") if isinstance(state, Mapping) else ""
 
 
@@ -182,12 +174,14 @@ def _find_message(answer: Answer, call_id: str | None) -> ToolMessage | None:
     return next((m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call_id), None)
 
 
-def _replace(answer: Answer, old: ToolMessage, text: str) -> Answer:
-    """The answer with another text in the message that the model is told."""
-    new = _edit_message(old, text)
-    if isinstance(answer, ToolMessage):
+def _edit_answer(answer: Answer, old: ToolMessage, result: ToolResult) -> Answer:
+    """The answer with the result in the message that the model is told."""
+    status: Any = "error" if result.failed else "success"
+    if (old.text, old.status) == (result.text, status):
+        return answer
+    new = _edit_message(old, result.text).model_copy(update={"status": status})
+    if isinstance(answer, ToolMessage) or not isinstance(answer.update, Mapping):
         return new
-    assert isinstance(answer.update, Mapping)
     messages = [new if message is old else message for message in answer.update["messages"]]
     return replace(answer, update={**answer.update, "messages": messages})
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import OrderedDict
+from collections.abc import AsyncIterator
 
 from hookline.adapters.face import Face
 from hookline.adapters.seam import Run
@@ -43,6 +45,17 @@ class OpenRuns:
         run = self._take(key, error)
         if run is not None:
             await face.leave(run, error)
+
+    @contextlib.asynccontextmanager
+    async def ending(self, key: str, face: Face, *, but_for: type[BaseException]) -> AsyncIterator[None]:
+        """End the run of a key when an error leaves the block, but for those after which it goes on."""
+        try:
+            yield
+        except but_for:
+            raise
+        except BaseException as error:
+            await self.end(key, face, error)
+            raise
 
     async def end_all(self, face: Face) -> None:
         """End all runs that are still open as interrupted."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from hookline.adapters.adapter import Adapter
-from hookline.adapters.seam import MissingExtraError, Options, Run, Seam, inside, read_told
+from hookline.adapters.seam import MissingExtraError, Options, Run, Seam, get_result, inside, read_told
 from hookline.errors import HooklineError
 from hookline.lifecycle.errors import ToolCallDeniedError
 
@@ -32,7 +32,14 @@ except ImportError as error:
 _RUN_ID: ContextVar[str | None] = ContextVar("hookline_pydantic_ai_run", default=None)
 
 
-class HooklineCapability(Adapter, AbstractCapability[Any]):
+class _Innermost(AbstractCapability[Any]):
+    """Nearest to the tools, so that hooks see the arguments as the tool gets them."""
+
+    def get_ordering(self) -> CapabilityOrdering:
+        return CapabilityOrdering(position="innermost")
+
+
+class HooklineCapability(Adapter, _Innermost):
     """
     Puts an agent's runs and tool calls under the hooks of a project.
 
@@ -47,24 +54,14 @@ class HooklineCapability(Adapter, AbstractCapability[Any]):
         del ctx
         return _RunCapability(self._seam)
 
-    def get_ordering(self) -> CapabilityOrdering:
-        return _INNERMOST
 
-
-# Nearest to the tools, so that hooks see the arguments that the tool gets, and no capability changes them afterwards.
-_INNERMOST = CapabilityOrdering(position="innermost")
-
-
-class _RunCapability(AbstractCapability[Any]):
+class _RunCapability(_Innermost):
     """One run of an agent."""
 
     def __init__(self, seam: Seam) -> None:
         self._seam = seam
         self._run: Run | None = None
         self._is_duplicate = False
-
-    def get_ordering(self) -> CapabilityOrdering:
-        return _INNERMOST
 
     async def wrap_run(self, ctx: RunContext[Any], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
         self._is_duplicate = _RUN_ID.get() == ctx.run_id
@@ -120,6 +117,7 @@ class _RunCapability(AbstractCapability[Any]):
             raise HooklineError(f"tool {name!r} is called outside of a run, where no hook can be asked")
         shown = to_jsonable_python(args, serialize_unknown=True)
         call = self._run.work.tool_call(self._seam.tool(name, shown, ctx.tool_call_id))
+        value = text = None  # and stays so where a hook makes a success of an exception
         try:
             async with call:
                 if call.tool.args != shown:
@@ -136,8 +134,10 @@ class _RunCapability(AbstractCapability[Any]):
             raise ToolFailed(denied.result.text) from denied
         except (ToolFailed, ModelRetry) as error:  # what the tool tells the model by raising, hooks may change too
             raise type(error)(read_told(call)) from error
-        edited = read_told(call)
-        return value if edited == text else _edit_value(value, edited)
+        result = get_result(call)
+        if result.failed:
+            raise ToolFailed(result.text)
+        return value if result.text == text else _edit_value(value, result.text)
 
 
 @dataclass

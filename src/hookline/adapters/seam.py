@@ -19,7 +19,7 @@ from msgspec import Struct
 from hookline.config.trust import Trust
 from hookline.engine import Engine
 from hookline.errors import HooklineError
-from hookline.events import Agent, Tool
+from hookline.events import Agent, Tool, ToolResult
 from hookline.lifecycle.scope import Ask, Phase
 from hookline.lifecycle.session import Session
 from hookline.lifecycle.step import Firing
@@ -210,10 +210,15 @@ class Run:
         await stack.__aexit__(kind, error, trace)
 
 
-def read_told(call: ToolCall) -> str:
+def get_result(call: ToolCall) -> ToolResult:
     """What the model is told of a tool call that has been left."""
     assert call.result is not None
-    return call.result.text
+    return call.result
+
+
+def read_told(call: ToolCall) -> str:
+    """The text of what the model is told of a tool call that has been left."""
+    return get_result(call).text
 
 
 class Place(Struct, frozen=True, kw_only=True):
