@@ -168,3 +168,15 @@ def test_a_program_that_never_closes_its_adapter_ends_by_itself(bench: Bench) ->
 def test_a_wrong_option_is_refused_where_it_is_written(tmp_path: Path) -> None:
     with pytest.raises(HooklineError, match="trust"):
         Adapter(cwd=tmp_path, home=tmp_path, trust="sometimes")  # type: ignore[arg-type]
+
+
+def test_an_option_that_is_misspelt_is_refused(diary: Diary) -> None:
+    with pytest.raises(HooklineError, match="unknown option 'truts'"):
+        Adapter(engine=diary, truts="all")  # type: ignore[call-arg]
+
+
+def test_options_that_would_mean_nothing_are_refused(diary: Diary) -> None:
+    with pytest.raises(HooklineError, match="takes no 'trust' beside 'engine'"):
+        Adapter(engine=diary, trust="all")
+    with pytest.raises(HooklineError, match="takes no 'ask' beside 'session'"):
+        Adapter(session=make_session(diary), ask=lambda _: True)

@@ -19,7 +19,9 @@ def ask(question: Asked) -> bool:
 
 with Engine.open(".") as engine, Session(instrument(engine)) as session:
     plain = Agent("test", capabilities=[HooklineCapability()])
-    typed = Agent("test", deps_type=int, capabilities=[HooklineCapability(session=session, ask=ask)])
-    create_agent("test", [], middleware=[HooklineMiddleware(engine=instrument(engine), kinds={"bash": "shell"})])
+    typed = Agent("test", deps_type=int, capabilities=[HooklineCapability(session=session)])
+    create_agent(
+        "test", [], middleware=[HooklineMiddleware(engine=instrument(engine), kinds={"bash": "shell"}, ask=ask)]
+    )
     hooks = HooklineMiddleware(cwd=".", trust="none", profile="Code")
     ToolNode([], wrap_tool_call=hooks.wrap_tool_call, awrap_tool_call=hooks.awrap_tool_call)

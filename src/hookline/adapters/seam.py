@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from hookline.config.trust import Trust
 from hookline.engine import Engine
-from hookline.errors import HooklineError
+from hookline.errors import ConfigError, HooklineError
 from hookline.events import Agent, Tool, ToolResult
 from hookline.lifecycle.scope import Ask, Phase
 from hookline.lifecycle.session import Session
@@ -44,7 +44,7 @@ class Options(TypedDict, total=False):
 
     * `engine`: the engine that runs the hooks, closed by whoever opened it. By default the adapter opens one for the
       folder `cwd` (where the process is, by default), with `home` and `trust` as in `Engine.open`.
-    * `session`: a session that the host has entered already; all runs are turns of it.
+    * `session`: a session that the host has entered already, with its engine; all runs are turns of it.
     * `profile`: the profile that events carry; by default the name of the framework's agent.
     * `kinds`: the kind of each tool by its name, for hooks that match `tool_kind`.
     * `ask`: puts a hook's question to a human; True lets the action happen. Without it a question counts as a no.
@@ -68,6 +68,7 @@ class Seam:
     """
 
     def __init__(self, **options: Unpack[Options]) -> None:
+        _check(options)
         self._profile = options.get("profile", "")
         self._cwd = options.get("cwd")
         self._kinds = options.get("kinds", {})
@@ -140,6 +141,22 @@ class Seam:
         """Close the engine, if it was not given."""
         if self._own_engine is not None:
             self._own_engine.close()
+
+
+# What each of these options has settled already.
+_SETTLED = {"session": ("engine", "cwd", "home", "trust", "ask"), "engine": ("home", "trust")}
+
+
+def _check(options: Options) -> None:
+    """Refuse options that would mean nothing, since a guard that is not there must not go unnoticed."""
+    given = {name for name, value in options.items() if value is not None}
+    unknown = sorted(options.keys() - Options.__annotations__.keys())
+    if unknown:
+        raise ConfigError(f"unknown option {unknown[0]!r} of an adapter (known: {', '.join(Options.__annotations__)})")
+    for option, settled in _SETTLED.items():
+        vain = sorted(given & set(settled)) if option in given else []
+        if vain:
+            raise ConfigError(f"an adapter takes no {vain[0]!r} beside {option!r}, which has one of its own")
 
 
 def _report_notices(engine: Engine) -> None:
