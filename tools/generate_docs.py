@@ -235,6 +235,10 @@ All adapters take the same options, by keyword, and need none.
 | `kinds` | The kind of each tool by its name, for hooks that match `tool_kind`. | no kinds |
 | `ask` | A function, plain or async, that puts a hook's question to a human. | a question is a no |
 
+An unknown option is refused, and one that a `session` or an `engine` has settled already.
+
+Hooks see the text of prompts and results. Images and the like pass by them, and stay where hooks change the text.
+
 Used as a context manager, `with` or `async with`, an adapter makes all runs of the block turns of one session, and
 closes its engine at the end.
 

@@ -63,6 +63,12 @@ def test_a_thread_is_a_session(diary: Diary) -> None:
     agent.invoke(*say("b"))
     assert {event.session_id for event in diary.events} == {"t1"}
     assert [event.fields.text for event in diary.all("user_prompt_submit")] == ["a", "b"]
+    assert [name for name in diary.names if name.startswith("session")] == [
+        "session_start",
+        "session_end",
+        "session_restored",
+        "session_end",
+    ]
 
 
 def test_a_blocked_prompt_is_taken_out_of_the_thread() -> None:

@@ -274,8 +274,10 @@ def test_runs_of_one_conversation_share_their_session_id(diary: Diary) -> None:
     first = agent.run_sync("one")
     agent.run_sync("two", message_history=first.all_messages())
     agent.run_sync("another")
-    ids = [event.session_id for event in diary.all("session_start")]
+    ids = [event.session_id for event in diary.all("session_end")]
     assert ids[0] == ids[1] != ids[2]
+    assert diary.only("session_restored").session_id == ids[0]
+    assert len(diary.all("session_start")) == 2
 
 
 def test_an_agent_that_calls_itself_is_its_own_sub_agent(diary: Diary) -> None:

@@ -23,7 +23,7 @@ try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
     from langchain.agents.middleware.types import PrivateStateAttr
     from langchain.tools.tool_node import ToolCallRequest
-    from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+    from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
     from langgraph.config import get_config
     from langgraph.errors import GraphBubbleUp
     from langgraph.runtime import Runtime
@@ -91,7 +91,9 @@ class HooklineMiddleware(Adapter, AgentMiddleware[HooklineState, Any, Any]):
         prompts = _find_prompts(state["messages"])
         text = "\n".join(message.text for message in prompts)
         agent = config.get("metadata", {}).get("lc_agent_name", "")
-        run = self._seam.run(text if prompts else None, agent=agent, session_id=thread)
+        is_restored = any(isinstance(message, AIMessage) for message in state["messages"])
+        prompt = text if prompts else None
+        run = self._seam.run(prompt, agent=agent, session_id=thread, is_restored=is_restored)
         key = thread or uuid4().hex
         try:
             await self._runs.begin(key, run, face)

@@ -18,7 +18,7 @@ from hookline.errors import HooklineError
 from hookline.lifecycle.errors import ToolCallDeniedError
 
 try:
-    from pydantic_ai import CallDeferred, ModelRetry, RunContext, ToolReturn, UserPromptNode
+    from pydantic_ai import CallDeferred, ModelResponse, ModelRetry, RunContext, ToolReturn, UserPromptNode
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, WrapRunHandler
     from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
     from pydantic_ai.messages import ModelRequest, TextContent, ToolReturnPart, UserContent, UserPromptPart
@@ -68,8 +68,9 @@ class _RunCapability(_Innermost):
         if self._is_duplicate:  # the agent and the run were both given a capability; the outer one does the work
             return await handler()
         agent = (ctx.agent.name if ctx.agent is not None else None) or ""
-        parts = _find_prompts(ctx)
-        run = self._seam.run(_read_prompts(parts) if parts else None, agent=agent, session_id=ctx.conversation_id)
+        prompt = _read_prompts(parts) if (parts := _find_prompts(ctx)) else None
+        is_restored = any(isinstance(message, ModelResponse) for message in ctx.messages)
+        run = self._seam.run(prompt, agent=agent, session_id=ctx.conversation_id, is_restored=is_restored)
         token = _RUN_ID.set(ctx.run_id)
         try:
             async with run:

@@ -85,8 +85,8 @@ class Seam:
             _report_notices(self._own_engine)
         self._engine = given
 
-    def open_session(self, *, agent: str = "", session_id: str | None = None) -> Session:
-        """A session of this seam's engine, not entered yet."""
+    def open_session(self, *, agent: str = "", session_id: str | None = None, is_restored: bool = False) -> Session:
+        """A session of this seam's engine, not entered yet; it is restored if something happened in it before."""
         assert self._engine is not None
         return Session(
             self._engine,
@@ -95,13 +95,17 @@ class Seam:
             cwd=self._cwd,
             agent=Agent(name=agent),
             ask=self._ask,
+            restored_from=session_id if is_restored else None,
         )
 
-    def run(self, prompt: str | None, *, agent: str = "", session_id: str | None = None) -> Run:
+    def run(
+        self, prompt: str | None, *, agent: str = "", session_id: str | None = None, is_restored: bool = False
+    ) -> Run:
         """
         A run of an agent, as a context manager: a turn, or inside a tool call of another run a sub-agent's work.
 
-        Without a session of the adapter it is a session too, with the id if one is given. A prompt of None is for a
+        Without a session of the adapter it is a session too, with the id if one is given; `is_restored` says that runs
+        with that id came before. A prompt of None is for a
         run that goes on where another stopped, without a message of the user.
         """
         place = PLACE.get()
@@ -117,7 +121,7 @@ class Seam:
         if self.session is not None:
             turn = self.session.turn(prompt)
             return Run(turn, turn)
-        session = self.open_session(agent=agent, session_id=session_id)
+        session = self.open_session(agent=agent, session_id=session_id, is_restored=is_restored)
         turn = session.turn(prompt)
         return Run(turn, session, turn)
 
