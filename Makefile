@@ -7,7 +7,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 export UV_SYSTEM_CERTS := 1
 export UV_NATIVE_TLS := 1
 
-.PHONY: demo test bench soak lint types clean
+.PHONY: demo test bench soak extras lint types clean
 
 demo: $(VENV)/.demo ## watch a scripted agent with hooks
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/hookline demo
@@ -23,6 +23,14 @@ soak: $(VENV)/.dev ## the long rounds: 20,000 fires of misbehaving hooks, kill -
 	@$(BIN)/python -m soak
 	@$(BIN)/python -m soak.kill
 	@HYPOTHESIS_PROFILE=long $(BIN)/pytest tests/fuzz --timeout 1200
+
+extras: $(VENV)/.dev ## each adapter in an environment with its own extra and no other
+	@for extra in $$($(BIN)/python -c 'from hookline.adapters.table import HOSTS; print(*(host.name for host in HOSTS))'); do \
+		echo "== trying the extra $$extra alone"; \
+		$(BIN)/uv run --quiet --isolated --locked --no-default-groups --extra $$extra \
+			--with pytest --with pytest-timeout --with anyio \
+			pytest -q tests/adapters/test_contract.py -k "$$extra-" || exit 1; \
+	done
 
 lint: $(VENV)/.dev
 	@echo "== checking style"

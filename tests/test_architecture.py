@@ -71,6 +71,7 @@ LEVELS = {
     "modules": HOSTS,  # one place to import from, for authors of modules and of hosts
     "terminal": HOSTS,
     "recording": HOSTS,
+    "telemetry": HOSTS,
     "testing": HOSTS,
     "finish": HOSTS,  # what a detached hook's supervisor turns into: a program of its own
     "__main__": HOSTS,

@@ -28,6 +28,7 @@ import pytest
 
 import hookline
 from hookline import lifecycle, modules, testing
+from hookline.adapters.table import HOSTS, Host
 from hookline.cli.main import VERBS, cli
 from hookline.config.layers import load_file
 from hookline.config.locate import HookFile
@@ -393,3 +394,9 @@ def test_every_variable_is_explained() -> None:
 def test_the_host_of_the_docs_is_the_example() -> None:
     (shown,) = (block.text for block in read_blocks(DOCS / "how-to/write-a-host.md") if block.title == "host.py")
     assert shown == (ROOT / "examples" / "host.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+def test_the_agent_of_a_how_to_is_the_example(host: Host) -> None:
+    (shown,) = (b.text for b in read_blocks(DOCS / f"how-to/use-with-{host.name}.md") if b.title == "agent.py")
+    assert shown == (ROOT / "examples" / f"with_{host.module_name}.py").read_text(encoding="utf-8")

@@ -1,7 +1,8 @@
 """
 Rewrites the generated pages of the docs from the tables they describe.
 
-Run it after a change of `hookline.events`: `python tools/generate_docs.py`. A test fails while a page is stale.
+Run it after a change of `hookline.events` or `hookline.adapters.table`: `python tools/generate_docs.py`. A test fails
+while a page is stale.
 """
 
 from __future__ import annotations

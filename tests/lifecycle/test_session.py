@@ -8,7 +8,7 @@ import pathlib
 import pytest
 
 from entries import shell_hook, write_file
-from faces import INTERRUPTIONS, UNTOLD, Diary, Face, Stop, make_session
+from faces import INTERRUPTIONS, SHELL, UNTOLD, Diary, Face, Stop, ends_with, make_session
 from hookline import Agent, Decision, Event, Session
 from support import Bench
 from waiting import wait_until
@@ -248,3 +248,10 @@ async def test_what_has_begun_ends_though_it_was_cut_short(face: Face, begin: st
                 diary.note("not reached")
     assert end in diary.names
     assert "not reached" not in diary.entries
+
+
+async def test_a_tool_call_of_a_session_belongs_to_no_turn(face: Face, diary: Diary):
+    async with face.live(make_session(diary)) as session:
+        result = await face.do(session, "call_tool", SHELL, ends_with("ran"))
+    assert result.text == "ran"
+    assert [diary.only(name).turn_id for name in ("before_tool_call", "after_tool_call")] == [None, None]

@@ -628,3 +628,11 @@ async def test_calls_side_by_side_keep_apart(diary: Diary):
     await calls[0]
     ends: list[Any] = [(event.tool, event.fields) for event in diary.all("after_tool_call")]
     assert [(tool.args["name"], fields.result.text) for tool, fields in ends] == [("b", "b"), ("a", "a")]
+
+
+async def test_a_call_that_is_postponed_is_not_reported(face: Face, diary: Diary):
+    with pytest.raises(ValueError, match="later"):
+        async with face.live(make_session(diary).turn("go").tool_call(SHELL)) as call:
+            call.postpone()
+            raise ValueError("later")
+    assert diary.names == ["before_tool_call"]

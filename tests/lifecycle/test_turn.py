@@ -527,3 +527,9 @@ def test_many_sessions_live_side_by_side(bench: Bench):
         return await asyncio.gather(*(live(f"s{number:02}") for number in range(20)))
 
     assert asyncio.run(live_all()) == [("short",)] * 20
+
+
+async def test_a_turn_the_user_wrote_nothing_for_submits_no_prompt(face: Face, diary: Diary):
+    async with face.live(make_session(diary).turn(None)) as turn:
+        assert turn.prompt == ""
+    assert diary.names == ["before_turn", "after_turn"]

@@ -144,6 +144,65 @@ _RUNNERS: dict[str, Callable[[Path, Any], ToolResult]] = {
 }
 
 
+def make_tools(folder: Path) -> tuple[Callable[..., str], ...]:
+    """The agent's tools as functions, for frameworks that take such."""
+
+    def run(tool: Callable[[Path, Any], ToolResult], **args: str) -> str:
+        try:
+            return tool(folder, args).text
+        except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as error:
+            return f"error: {error}"
+
+    def bash(command: str) -> str:
+        """Run a command in a shell."""
+        return run(_bash, command=command)
+
+    def read(path: str) -> str:
+        """Read a file."""
+        return run(_read, path=path)
+
+    def edit(path: str, text: str) -> str:
+        """Write a file."""
+        return run(_edit, path=path, text=text)
+
+    def publish(path: str) -> str:
+        """Publish a file."""
+        return run(_publish, path=path)
+
+    return bash, read, edit, publish
+
+
+TOOL_KINDS = {tool.name: tool.kind for tool in SCRIPT}
+
+
+class ReportingEngine:
+    """An engine whose `report` hears each event with its decision."""
+
+    def __init__(self, engine: Engine, report: Report) -> None:
+        self._engine = engine
+        self._report = report
+        self.drain_turn = engine.drain_turn
+        self.drain_turn_sync = engine.drain_turn_sync
+        self.drain_session = engine.drain_session
+        self.drain_session_sync = engine.drain_session_sync
+
+    def listens(self, event_name: str) -> bool:
+        """Tool calls are of interest though no hook listens to them."""
+        return event_name == "before_tool_call" or self._engine.listens(event_name)
+
+    async def fire(self, event: Event) -> Decision:
+        """Fire, and report."""
+        decision = await self._engine.fire(event)
+        self._report(event, decision)
+        return decision
+
+    def fire_sync(self, event: Event) -> Decision:
+        """Fire, and report."""
+        decision = self._engine.fire_sync(event)
+        self._report(event, decision)
+        return decision
+
+
 def furnish(folder: Path, hooks: Iterable[Path]) -> None:
     """Lay out the scratch folder: two files to work on, and the hooks."""
     folder.mkdir()

@@ -70,12 +70,13 @@ class Session(Work):
             )
         )
 
-    def turn(self, prompt: str, *, agent: Agent | None = None, profile: str | None = None) -> Turn:
+    def turn(self, prompt: str | None, *, agent: Agent | None = None, profile: str | None = None) -> Turn:
         """
         The next turn, as a context manager; see `Turn`.
 
-        A turn of a guest, who is another agent than the session's own, names its `agent` and perhaps its `profile`;
-        it passes the same hooks.
+        A prompt of None is for a turn that the user wrote nothing for, such as one that goes on after an approval. A
+        turn of a guest, who is another agent than the session's own, names its `agent` and perhaps its `profile`; it
+        passes the same hooks.
         """
         scope = self._scope
         guest = replace(

@@ -69,6 +69,7 @@ class ToolCall(Phase):
         self._requested_dirs = requested_dirs
         self._reported: ToolResult | None = None
         self._started_at = 0.0
+        self._is_postponed = False
         self._context: tuple[str, ...] = ()
 
     @property
@@ -91,6 +92,10 @@ class ToolCall(Phase):
     def finish(self, result: ToolResult | str) -> None:
         """Hand in what the tool returned."""
         self.result = ToolResult(text=result) if isinstance(result, str) else result
+
+    def postpone(self) -> None:
+        """Say that the call does not run now and will be made anew later; leaving it then reports nothing."""
+        self._is_postponed = True
 
     def _enter(self) -> Step[None]:
         yield from self._ask_hooks()
@@ -172,6 +177,8 @@ class ToolCall(Phase):
         raise ToolCallDeniedError(decision, self.result)
 
     def _leave(self, error: BaseException | None) -> Step[None]:
+        if self._is_postponed:
+            return
         took = round((time.monotonic() - self._started_at) * 1000, 3)
         if error is None:
             result = self.result or ToolResult()

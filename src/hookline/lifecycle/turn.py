@@ -242,14 +242,17 @@ class Turn(Work):
     error tells why, and the decision in it has no text.
     """
 
-    def __init__(self, scope: Scope, prompt: str, register: TurnRegister, *, retried: Turn | None = None) -> None:
+    def __init__(
+        self, scope: Scope, prompt: str | None, register: TurnRegister, *, retried: Turn | None = None
+    ) -> None:
         super().__init__(scope)
-        self.prompt: str = prompt if retried is None else retried.prompt
+        self.prompt: str = (prompt or "") if retried is None else retried.prompt
         self.number: int = 0 if retried is None else retried.number
         self.reminders: tuple[str, ...] = () if retried is None else retried.reminders
         self.context: tuple[str, ...] = () if retried is None else retried.context
         self._register = register
         self._is_retry = retried is not None
+        self._has_prompt = prompt is not None
         self._is_interrupted = False
         self._messages: Sequence[Any] | None = None
         self._response: str | None = None
@@ -281,7 +284,8 @@ class Turn(Work):
 
     def _enter(self) -> Step[None]:
         if not self._is_retry:
-            self.prompt = yield from self._submit(self.prompt, is_injected=False)
+            if self._has_prompt:
+                self.prompt = yield from self._submit(self.prompt, is_injected=False)
             self.number = self._register.next_number()
         self._register.running.append(self)
         self._has_begun = True

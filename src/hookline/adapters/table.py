@@ -1,0 +1,99 @@
+"""
+The frameworks that Hookline has an adapter for, and how far each lets hooks reach.
+
+The contract suite in `tests/adapters` holds every adapter to every ability, and to the limits that it names here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+
+Level = Literal["enforces", "partly", "observes", "not"]
+
+ABILITIES: Mapping[str, str] = {
+    "deny": "A denied tool call never runs, and the model sees the reason.",
+    "rewrite": "The tool gets the arguments that hooks wrote.",
+    "validate": "Arguments that hooks wrote are checked against the tool's schema before it runs.",
+    "context": "What hooks add to a result reaches the model.",
+    "redact": "The model sees the result that hooks put in place of the tool's own.",
+    "remind": "A reminder of the prompt reaches the model in each of its calls of the turn.",
+    "prompt-context": "What hooks add to a prompt reaches the model.",
+    "prompt-rewrite": "The model sees the prompt that hooks put in place of the user's own.",
+    "prompt-block": "A blocked prompt never reaches the model, neither now nor as history.",
+    "ask": "A hook's question is put to the human, and without one it is a no.",
+    "turn": "A turn is reported from its prompt to its end, and so is its session.",
+    "turn-failed": "A turn that an error ends is reported as failed.",
+    "turn-interrupted": "A turn that is cancelled is reported as interrupted.",
+    "denied-report": "`after_tool_call` of a denied call says that it was denied, and no `tool_error` follows.",
+    "tool-error": "A tool that raises is reported, and the framework goes on as it would without hooks.",
+    "parallel": "Of tool calls side by side each has its own decision.",
+    "sub-agent": "An agent that works for another is reported as a sub-agent, and hooks guard its calls too.",
+    "stream": "All of it holds when the answer is streamed.",
+    "sync": "All of it holds in code without an event loop.",
+    "failing-hook": "A hook that crashes, hangs or cannot start follows its `on_error`.",
+}
+
+
+class Limit(Struct, frozen=True):
+    """Where an adapter falls short of an ability, and why: `enforces` is what an adapter without a limit does."""
+
+    level: Level
+    reason: str
+
+
+class Host(Struct, frozen=True, kw_only=True):
+    """
+    One framework: what it is called, and the extra, the module and the class that serve it.
+
+    `limits` names the abilities that it does not give in full. `notes` are sentences for the docs on what lies outside.
+    """
+
+    name: str
+    title: str
+    adapter: str
+    limits: Mapping[str, Limit] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def module_name(self) -> str:
+        """What a module for the framework is called, wherever it is."""
+        return self.name.replace("-", "_")
+
+    @property
+    def module(self) -> str:
+        """The module of the adapter."""
+        return f"hookline.adapters.{self.module_name}"
+
+
+HOSTS: tuple[Host, ...] = (
+    Host(
+        name="pydantic-ai",
+        title="Pydantic AI",
+        adapter="HooklineCapability",
+        notes=(
+            "Tools that run at the provider, such as web search, never pass through the agent: no hook can stop them.",
+            "Nor do external tools, whose calls end the run and are made elsewhere.",
+        ),
+    ),
+    Host(
+        name="langchain",
+        title="LangChain and LangGraph",
+        adapter="HooklineMiddleware",
+        limits={
+            "turn-failed": Limit(
+                "partly",
+                "A middleware hears of errors in models and tools alone. A turn that another error ends is reported as "
+                "interrupted, when the thread's next one begins or the adapter is closed. A turn counts as failed "
+                "although another middleware tries the failed call again.",
+            ),
+        },
+        notes=(
+            "Put the middleware last: the middlewares before it then cannot change what hooks have seen.",
+            "A plain `ToolNode` has no prompts and no turns; its calls belong to a session alone.",
+        ),
+    ),
+)
+"""One row for each framework; its name is that of the extra."""
