@@ -59,6 +59,8 @@ LEVELS = {
     "telling": DISPATCH,
     "delivery": DISPATCH,
     "assembly": ENGINE,
+    "reloading": ENGINE,
+    "watching": ENGINE,
     "engine": ENGINE,
     "lifecycle": LIFECYCLE,
     "adapters": HOSTS,
@@ -89,7 +91,7 @@ FOLDER_LOOKUPS = {"runners.interpreter"}
 # Records are structs of it, which cost a fortieth of a dataclass to define; it does nothing else for them.
 RECORD_PACKAGE = "msgspec"
 # Packages that come with an extra, and the one module that may import each.
-EXTRAS = {"prompt_toolkit": "terminal"}
+EXTRAS = {"prompt_toolkit": "terminal", "watchfiles": "watching"}
 # What a rule may import beside it, when it is first needed: no other engine has the bound on time of RE2.
 RULE_PACKAGES = {"linear": {"re2"}}
 # Packages whose `__init__` is a public surface of its own, for host authors.
@@ -102,6 +104,7 @@ ROOT_READERS = {"cli.main": ("__version__",)}
 # Imports inside functions that dodge no cycle.
 LATE_IMPORTS = {
     ("process.run", "process.windows"),  # a module that is of use on one system only
+    ("engine", "watching"),  # an extra
     ("engine", "handling"),  # a tenth of the time that an engine takes to open, for those with handlers only
 }
 MOST_LINES = 400

@@ -16,7 +16,7 @@ from hookline.outbox.files import FileOutbox
 from hookline.outbox.store import OutboxStore
 from hookline.runlog import RunLog
 from hookline.runners.base import Runner
-from hookline.runners.checked import CheckedRunner, Refuse, RunnerByKind
+from hookline.runners.checked import CheckedRunner, RunnerByKind
 from hookline.runners.command import CommandRunner
 from hookline.runners.depth import find_stop_reason, read_depth
 from hookline.runners.detached import DetachedFolders, DetachedLauncher
@@ -51,7 +51,6 @@ def assemble(
     runner: Runner | None,
     outbox: OutboxStore | None,
     keeps_log: bool,
-    refuse: Refuse,
     get_handlers: Callable[[], Runner],
     walk: Walker,
     fire_failure: Callable[[Event], object],
@@ -68,16 +67,16 @@ def assemble(
     log = RunLog(home / "log", layers.settings) if keeps_log and runner is None else None
     teller = Teller(log, fire_failure=fire_failure)
     background = Background(layers.settings, on_landed=teller.note_landed)
-    surroundings = Surroundings(project=layers.project, homes=layers.homes, depth=depth)
+    surroundings = Surroundings(project=layers.project, homes=hooks.homes, depth=depth)
     preparation = Preparation(surroundings, adopt=background.adopt)
     folders = DetachedFolders(calls=home / "detached", outputs=home / "logs", log=home / "log", outbox=home / "outbox")
     processes = CommandRunner(preparation, exchange, adopt=background.adopt)
-    checked = CheckedRunner(runner or RunnerByKind(processes, get_handlers), refuse)
+    checked = CheckedRunner(runner or RunnerByKind(processes, get_handlers), hooks.find_refusal)
     deliveries = Deliveries(
         background=background,
         runner=checked,
         launcher=DetachedLauncher(preparation, folders) if runner is None else None,
-        refuse=refuse,
+        refuse=hooks.find_refusal,
         store=FileOutbox(home / "outbox") if outbox is None else outbox,
         hooks=layers.hooks,
         files=hooks.files,

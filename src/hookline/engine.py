@@ -17,19 +17,20 @@ from msgspec.structs import replace
 
 from hookline.assembly import assemble
 from hookline.background import ClosedError
-from hookline.config.layers import BrokenConfig, Layers, load_layers
+from hookline.config.layers import BrokenConfig, Layers
 from hookline.config.trust import Trust
 from hookline.dispatch import dispatch
 from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.fold import Chain, find_warnings
 from hookline.handlers.discover import Provider
-from hookline.hook import HandlerAction, Hook, ModuleSpec, Settings
+from hookline.hook import Hook, Settings
 from hookline.hookset import HookSet
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
 from hookline.problem import Problem
 from hookline.registry import Stretch
+from hookline.reloading import Opening, Reloaded, Reloader, log_problems
 from hookline.runners.base import Payload, Progress, Runner
 from hookline.runners.checked import stop_run
 from hookline.waiting import is_on_asyncio, run_in_thread, wait_for
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from hookline.handlers.typed import On
     from hookline.handlers.ui import UI
     from hookline.handling import Handling
+    from hookline.watching import OnReload, Watch
 
 logger = logging.getLogger("hookline")
 
@@ -62,6 +64,7 @@ class Engine:
         keeps_log: bool = True,
         host: Host | None = None,
         ui: UI | None = None,
+        opening: Opening | None = None,
     ) -> None:
         """
         Use `Engine.open`; this takes layers that are loaded already, and perhaps another runner or outbox.
@@ -71,18 +74,19 @@ class Engine:
         self._hooks = HookSet(layers)
         self._handling: Handling | None = None
         self._connections = (host, ui)
-        self._problems = layers.problems
         self._parts = assemble(
             self._hooks,
             runner=runner,
             outbox=outbox,
             keeps_log=keeps_log,
-            refuse=self._refuse,
             get_handlers=lambda: self.handling.runner,
             walk=self._walk,
             fire_failure=self._fire_failure,
         )
         self._background = self._parts.background
+        self._reloader = Reloader(
+            self._hooks, self._parts.deliveries, opening=opening, find_handling=self._find_handling
+        )
         self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
 
     @classmethod
@@ -111,19 +115,17 @@ class Engine:
 
         Raises `ConfigError` for an option that cannot be honoured, and for a required module that cannot be loaded.
         """
-        root = Path(os.path.abspath(project))  # noqa: PTH100 - a link in the path keeps its name
-        layers = load_layers(
-            root,
+        opening = Opening(
+            project=Path(os.path.abspath(project)),  # noqa: PTH100 - a link in the path keeps its name
             home=None if home is None else Path(os.path.abspath(home)),  # noqa: PTH100 - as above
             dialects=dialects,
             trust=trust,
             broken_config=broken_config,
             providers=providers,
         )
-        engine = cls(layers, host=host, ui=ui)
+        engine = cls(opening.load(), host=host, ui=ui, opening=opening)
         engine.start()
-        for problem in engine.problems:
-            logger.log(logging.INFO if problem.severity == "notice" else logging.WARNING, "%s", problem)
+        log_problems(engine.problems)
         return engine
 
     def start(self) -> None:
@@ -132,21 +134,39 @@ class Engine:
 
         Raises `ConfigError` for a required module that cannot be loaded.
         """
-        specs = self._hooks.layers.modules.specs
-        if specs or self._handling is not None:
-            try:
-                self._load_modules(specs)
-            except ConfigError:
-                self.close(grace_s=0)
-                raise
+        try:
+            self._reloader.start()
+        except ConfigError:
+            self.close(grace_s=0)
+            raise
         self._parts.deliveries.recover_soon()
 
-    def _load_modules(self, specs: tuple[ModuleSpec, ...]) -> None:
-        layers = self._hooks.layers
-        problems, closures = self.handling.load(specs)
-        self._problems = (*layers.problems, *problems)
-        if closures:
-            self._hooks.use(replace(layers, closures=(*layers.closures, *closures)))
+    def reload(self) -> Reloaded:
+        """
+        Read all hook files and modules anew, with the options of `open`; returns what that has changed.
+
+        Everything counts from one instant on; an event under way keeps the hooks it started with. When it fails
+        everything stays as it was. May be called from any thread; on an event loop use `areload`.
+        """
+        return self._reloader.reload()
+
+    async def areload(self) -> Reloaded:
+        """Reload without blocking the event loop."""
+        return await run_in_thread(self.reload)
+
+    def watch(self, on_reload: OnReload | None = None) -> Watch:
+        """
+        Reload from now on whenever a hook file changes, and tell `on_reload` what that has changed.
+
+        Needs `hookline[watch]`. Returns what stops it; closing the engine does so too.
+        """
+        # Imported when it is wanted: it needs an extra.
+        from hookline.watching import Watch  # noqa: PLC0415
+
+        return Watch(self._reloader, on_reload)
+
+    def _find_handling(self, layers: Layers) -> Handling | None:
+        return self.handling if layers.modules.specs or self._handling is not None else None
 
     @property
     def handling(self) -> Handling:
@@ -184,7 +204,7 @@ class Engine:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What loading found, everything that was left out included."""
-        return self._problems
+        return self._reloader.problems
 
     @property
     def settings(self) -> Settings:
@@ -301,6 +321,7 @@ class Engine:
 
         The grace is the setting `shutdown_grace_seconds` unless given. May be called more than once.
         """
+        self._reloader.close()
         self._parts.close(self.settings.shutdown_grace_s if grace_s is None else grace_s)
         if self._handling is not None:
             self._handling.close()
@@ -324,15 +345,6 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-    def _refuse(self, hook: Hook) -> str | None:
-        """Why a hook may not run: its project's hooks are no longer what was trusted."""
-        snapshot = self._hooks.layers.snapshot
-        # What a module was loaded from may change: what runs is what was trusted.
-        if snapshot is None or hook.source.layer != "project" or isinstance(hook.action, HandlerAction):
-            return None
-        change = snapshot.find_change()
-        return None if change is None else f"{change} has changed since you trusted it; see hookline trust"
 
     async def _dispatch(self, event: Event) -> Decision:
         if not event.cwd:

@@ -6,21 +6,23 @@ import functools
 import logging
 from typing import Any, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline.config.layers import Layers
 from hookline.config.memory import GuardMemory
 from hookline.config.trust import find_guards
 from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.handlers.context import Surroundings, make_context
 from hookline.handlers.host import Host, UnwiredHost
-from hookline.handlers.loader import LoadedModule, LoadError, load_modules
+from hookline.handlers.loader import LoadedModule, LoadError, Loading, load_modules
 from hookline.handlers.modules import ErrorListener, HookError, Modules, render_message, run_command
 from hookline.handlers.registration import make_handler, name_of, place_of
 from hookline.handlers.surface import HandlerUI
 from hookline.handlers.typed import On, Remove
 from hookline.handlers.ui import UI, HeadlessUI
-from hookline.hook import HandlerAction, Hook, ModuleSpec
+from hookline.hook import HandlerAction, Hook, Settings
 from hookline.hookset import HookSet
 from hookline.outcome import Failure, Run
 from hookline.problem import Place, Problem
@@ -28,6 +30,24 @@ from hookline.registry import Closure
 from hookline.runners.handler import HandlerRunner
 
 logger = logging.getLogger("hookline")
+
+
+class PreparedModules(Struct, frozen=True, kw_only=True):
+    """
+    Modules that are loaded and wait to be taken: all that will count, and how loading the new ones went.
+
+    `closures` are the gates that modules guarded that cannot be loaded any more.
+    """
+
+    modules: tuple[LoadedModule, ...]
+    loading: Loading
+    problems: tuple[Problem, ...]
+    closures: tuple[Closure, ...]
+
+    def discard(self) -> None:
+        """Forget those that are new."""
+        for module in self.loading.modules:
+            module.unload()
 
 
 class Handling:
@@ -83,26 +103,33 @@ class Handling:
         )
         return self._hooks.attach(hook)
 
-    def load(self, specs: tuple[ModuleSpec, ...]) -> tuple[list[Problem], list[Closure]]:
+    def prepare(self, layers: Layers) -> PreparedModules:
         """
-        Load these modules instead of those before; what has not changed is not loaded anew.
+        Load the modules of these layers, which count only once they are taken; what has not changed is kept.
 
-        Returns what went wrong, and the gates that modules guarded that cannot be loaded any more. Raises
-        `ConfigError` for one that is required, and leaves everything as it was.
+        Raises `ConfigError` for one that is required and cannot be loaded.
         """
-        kept = {module.spec: module for module in self.modules.loaded if module.is_current()}
-        loading = load_modules([spec for spec in specs if spec not in kept], self._hooks.layers.settings)
+        specs, settings = layers.modules.specs, layers.settings
+        kept = {module.spec: module for module in self.modules.loaded if _is_current(module, settings)}
+        loading = load_modules([spec for spec in specs if spec not in kept], settings)
+        fresh = {module.spec: module for module in loading.modules}
+        prepared = PreparedModules(
+            modules=tuple(found for spec in specs if (found := kept.get(spec) or fresh.get(spec)) is not None),
+            loading=loading,
+            problems=tuple(_to_problem(error) for error in loading.errors),
+            closures=tuple(closure for error in loading.errors for closure in self._close(error)),
+        )
         required = [error for error in loading.errors if error.spec.is_required]
         if required:
-            for module in loading.modules:
-                module.unload()
+            prepared.discard()
             raise ConfigError(f"a module that is required cannot be loaded: {required[0].text}")
-        fresh = {module.spec: module for module in loading.modules}
-        modules = [found for spec in specs if (found := kept.get(spec) or fresh.get(spec)) is not None]
-        self.modules.replace(modules, loading.errors, self)
-        self._remember(loading.modules)
-        closures = [closure for error in loading.errors for closure in self._close(error)]
-        return [_to_problem(error) for error in loading.errors], closures
+        return prepared
+
+    def take(self, prepared: PreparedModules) -> None:
+        """Let prepared modules count instead of those before."""
+        self.modules.replace(prepared.modules, prepared.loading.errors, self)
+        self._hooks.arrange([hook for module in prepared.modules for hook in module.registration.hooks])
+        self._remember(prepared.loading.modules)
 
     def _memory(self) -> GuardMemory:
         return GuardMemory(self._hooks.layers.homes["native"])
@@ -154,6 +181,11 @@ class Handling:
     def close(self) -> None:
         """Unload all modules."""
         self.modules.unload()
+
+
+def _is_current(module: LoadedModule, settings: Settings) -> bool:
+    """Whether a module need not be loaded anew; its handlers got their time limits from the settings."""
+    return module.is_current() and module.registration.settings.handler_timeout_s == settings.handler_timeout_s
 
 
 def describe_error(run: Run, event: Event) -> HookError:

@@ -18,7 +18,7 @@ from hookline.config.file import LoadedFile, load_file
 from hookline.config.locate import HookFile, default_home, find_homes, find_hook_files, hook_file_candidates
 from hookline.config.memory import GuardMemory
 from hookline.config.modules import ModuleSet, find_modules
-from hookline.config.project import ProjectParts, ProjectVerdict, guards_of, judge_project
+from hookline.config.project import ProjectParts, ProjectVerdict, TrustStanding, guards_of, judge_project
 from hookline.config.snapshot import Snapshot
 from hookline.config.trust import Trust, TrustStore, check_trust
 from hookline.dialects.base import Dialect, Reading
@@ -39,7 +39,7 @@ class Layers(Struct, frozen=True, kw_only=True):
 
     `hooks` are those that may run; those that modules register are known only when these are loaded. `parts` are
     what the project's hooks are made of, whether they count or not. `snapshot` is the trusted content, to be
-    compared again before each run; None when content does not matter.
+    compared again before each run; None when content does not matter. `trust` tells how the project's hooks stand.
     """
 
     project: Path
@@ -52,6 +52,7 @@ class Layers(Struct, frozen=True, kw_only=True):
     modules: ModuleSet = ModuleSet()
     parts: ProjectParts = ProjectParts(files=())
     snapshot: Snapshot | None = None
+    trust: TrustStanding = "nothing"
 
 
 def load_layers(
@@ -117,7 +118,14 @@ def load_layers(
         settings=_merge_settings(counted),
         problems=tuple(problems),
         snapshot=verdict.snapshot,
+        trust=_find_standing(parts, verdict),
     )
+
+
+def _find_standing(parts: ProjectParts, verdict: ProjectVerdict) -> TrustStanding:
+    if verdict.is_counted:
+        return "trusted" if parts.paths else "nothing"
+    return verdict.why_not or "nothing"
 
 
 def _find_parts(
