@@ -179,8 +179,9 @@ class Handling:
         return render_message(self.modules, message, expanded=expanded, theme=self.around.ui.theme)
 
     def close(self) -> None:
-        """Unload all modules."""
+        """Unload all modules, and end the threads of handlers."""
         self.modules.unload()
+        self.runner.close()
 
 
 def _is_current(module: LoadedModule, settings: Settings) -> bool:

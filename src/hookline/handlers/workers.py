@@ -20,12 +20,12 @@ class _Worker:
     __slots__ = ("jobs",)
 
     def __init__(self, workers: Workers) -> None:
-        self.jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         threading.Thread(target=self._work, args=(workers,), name="hookline handler", daemon=True).start()
 
     def _work(self, workers: Workers) -> None:
-        while True:
-            self.jobs.get()()
+        while (job := self.jobs.get()) is not None:
+            job()
             workers.put_back(self)
 
 
@@ -36,6 +36,7 @@ class Workers:
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
         self._stuck: set[object] = set()
+        self._is_closed = False
 
     @property
     def stuck_count(self) -> int:
@@ -64,4 +65,15 @@ class Workers:
     def put_back(self, worker: _Worker) -> None:
         """Have a thread back that has done its job."""
         with self._lock:
-            self._idle.append(worker)
+            if self._is_closed:
+                worker.jobs.put(None)
+            else:
+                self._idle.append(worker)
+
+    def close(self) -> None:
+        """End the threads, each when it has done its job."""
+        with self._lock:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.jobs.put(None)

@@ -36,6 +36,10 @@ class HandlerRunner:
         """How many plain handlers are past their time limit and still run."""
         return self._workers.stuck_count
 
+    def close(self) -> None:
+        """End the threads of plain handlers, each when its handler has returned."""
+        self._workers.close()
+
     async def run(self, hook: Hook, payload: Payload, *, run_id: str | None = None) -> Run:
         """Call one handler."""
         stretch = make_stretch([Entry(hook=hook, match=compile_match(hook.match))])
