@@ -7,6 +7,7 @@ import concurrent.futures
 import functools
 import logging
 import os
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -73,6 +74,7 @@ class Engine:
         """
         self._hooks = HookSet(layers)
         self._handling: Handling | None = None
+        self._lock = threading.Lock()
         self._connections = (host, ui)
         self._parts = assemble(
             self._hooks,
@@ -171,14 +173,15 @@ class Engine:
     @property
     def handling(self) -> Handling:
         """What concerns hooks in this process: handlers, modules, the host and the user."""
-        if self._handling is None:
-            # Imported when there is a handler: who has none need not pay for it.
-            from hookline.handling import Handling  # noqa: PLC0415
+        with self._lock:
+            if self._handling is None:
+                # Imported when there is a handler: who has none need not pay for it.
+                from hookline.handling import Handling  # noqa: PLC0415
 
-            host, ui = self._connections
-            self._handling = Handling(self._hooks, host=host, ui=ui)
-            self._parts.teller.listeners.append(self._handling.tell)
-        return self._handling
+                host, ui = self._connections
+                self._handling = Handling(self._hooks, host=host, ui=ui)
+                self._parts.teller.listeners.append(self._handling.tell)
+            return self._handling
 
     async def _walk(
         self, stretch: Stretch, first: int, event: Event, note_cancelled: Callable[[Hook], None]

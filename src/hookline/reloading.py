@@ -170,8 +170,12 @@ class Reloader:
         return found if self._failure is None else (*found, self._failure)
 
     @property
-    def opening(self) -> Opening:
-        """How the engine was opened; raises `HooklineError` for one that cannot reload."""
+    def is_closed(self) -> bool:
+        """Whether the engine is closed."""
+        return self._is_closed
+
+    def require_opening(self) -> Opening:
+        """How the engine was opened; raises `HooklineError` for one that is closed or cannot reload."""
         if self._is_closed:
             raise HooklineError(_CLOSED)
         if self._opening is None:
@@ -191,7 +195,7 @@ class Reloader:
 
         What is read is at least as new as this call. Calls that come while a load is under way share the next one.
         """
-        opening = self.opening
+        opening = self.require_opening()
         with self._guard:
             is_first = self._waiting is None
             if self._waiting is None:
@@ -214,7 +218,7 @@ class Reloader:
     def when_closed(self, stop: Callable[[], None]) -> None:
         """Have something stopped with the engine; raises `HooklineError` for one that is closed or cannot reload."""
         with self._publishing:
-            assert self.opening
+            self.require_opening()
             self._stops.append(stop)
 
     def close(self) -> None:

@@ -71,13 +71,17 @@ class Watch:
     ) -> None:
         self.stop()
 
+    @property
+    def _is_over(self) -> bool:
+        return self._stopping.is_set() or self._reloader.is_closed
+
     def _run(self) -> None:
-        while not self._stopping.is_set():
+        while not self._is_over:
             try:
                 self._look()
                 self._wait()
             except Exception as error:  # boundary: hooks that are no longer watched would change in silence
-                if not self._stopping.is_set():
+                if not self._is_over:
                     logger.warning("watching hook files failed and begins anew: %r", error)
                     self._let_go()
                     self._seen = None
@@ -98,7 +102,7 @@ class Watch:
 
     def _watch_all(self) -> Inventory:
         """What is there, taken while all folders that matter are being watched."""
-        opening = self._reloader.opening
+        opening = self._reloader.require_opening()
         roots = watch_roots(self._reloader.layers, opening.providers)
         for _ in range(_MOST_TRIES):
             inventory = take_inventory(roots)

@@ -53,6 +53,7 @@ class _Taker:
         self.entries: dict[str, Identity] = {}
         self.folders: dict[str, Identity] = {}
         self.is_cut = False
+        self._visited: set[Identity] = set()
         self._now_ns = time.time_ns()
 
     def add_root(self, root: WatchRoot) -> None:
@@ -65,8 +66,6 @@ class _Taker:
             self._add_file(root.path)
 
     def _add_folder(self, path: Path, root: WatchRoot, depth: int) -> None:
-        if str(path) in self.entries:
-            return
         if len(self.entries) >= MAX_ENTRIES or depth > MAX_DEPTH:
             self.is_cut = True
             return
@@ -75,7 +74,11 @@ class _Taker:
             names = sorted(os.listdir(path))  # noqa: PTH208 - names
         except OSError:
             return
-        self.entries[str(path)] = self.folders[str(path)] = (status.st_dev, status.st_ino)
+        identity = (status.st_dev, status.st_ino)
+        self.entries[str(path)] = self.folders[str(path)] = identity
+        if identity in self._visited:  # by a link, perhaps from within itself
+            return
+        self._visited.add(identity)
         for name in names:
             if _counts(name, root, depth):
                 self._add_entry(path / name, root, depth)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
@@ -82,12 +83,12 @@ class JobWorker:
 
     def use(self, hooks: Iterable[Hook], files: Iterable[Path]) -> None:
         """Take these hooks and files for those of this engine from now on."""
-        hooks = tuple(hooks)
+        keyed = list(_key_all(hooks))
         # In one step, since a recovery under way looks at it from another thread.
         self._known = _Known(
-            hooks={key_of(hook): hook for hook in hooks if hook.execution.is_durable and hook.enabled},
+            hooks={key: hook for key, hook in keyed if hook.execution.is_durable and hook.enabled},
             files=frozenset(str(path.resolve()) for path in files),
-            all=frozenset(key_of(hook) for hook in hooks),
+            all=frozenset(key for key, _ in keyed),
         )
 
     async def put(self, job: Job) -> None:
@@ -252,9 +253,11 @@ class JobWorker:
         return await future
 
 
-def key_of(hook: Hook) -> HookKey:
-    """What finds this hook again."""
-    return HookKey(file=str(hook.source.place.path.resolve()), hook_id=hook.id)
+def _key_all(hooks: Iterable[Hook]) -> Iterator[tuple[HookKey, Hook]]:
+    """Hooks with what finds each again; many are of one file, whose real path takes a while to find."""
+    find_real = functools.cache(lambda path: str(path.resolve()))
+    for hook in hooks:
+        yield HookKey(file=find_real(hook.source.place.path), hook_id=hook.id), hook
 
 
 def source_of(hook: Hook) -> JobSource:
