@@ -34,6 +34,9 @@ from soak.figures import wait_until
 _EDITS = 500
 _WITHIN_S = 1.0
 _POLL_S = 0.01
+_FAST_FIRES = 50
+# Threads take turns this often, so that events and a reload get in each other's way as much as they can.
+_SWITCH_S = 1e-5
 _MOST_GROWTH = 0.2
 # What an allocator keeps back from one round to the next.
 _LEAST_GROWTH = 8 * 1024 * 1024
@@ -59,6 +62,7 @@ def main() -> int:
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
     logging.getLogger("hookline").setLevel(logging.CRITICAL)
+    sys.setswitchinterval(_SWITCH_S)
     with tempfile.TemporaryDirectory(prefix="hookline-storm-") as root:
         storm = run_storm(Path(root), edits=options.edits, seed=seed, kinds=options.kind or list(KINDS))
     memory = " ".join(str(size // 1024**2) for size in storm.memory)
@@ -109,13 +113,15 @@ async def _fire_while(
 ) -> None:
     started = time.monotonic()
     while any(editor.poll() is None for editor in editors):
+        for _ in range(_FAST_FIRES):  # without any process, so that they fall into the moments in which hooks change
+            storm.wrong += _find_widows(await engine.fire(Event(BeforeToolCall(tool=Tool(name="bare")))))
+            storm.fires += 1
         name = "pair" if chance.random() < 0.7 else f"tool-{chance.randrange(NAMES)}"
         decision = await engine.fire(Event(BeforeToolCall(tool=Tool(name=name))))
         storm.fires += 1
         storm.wrong += _find_widows(decision)
         if time.monotonic() - started > len(storm.memory):
             storm.memory.append(psutil.Process().memory_info().rss)
-        await asyncio.sleep(_POLL_S)
 
 
 def _find_widows(decision: Decision) -> Iterator[str]:

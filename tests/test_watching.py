@@ -379,7 +379,7 @@ async def test_closing_the_engine_ends_its_watches(bench: Bench):
     engine.close()
     assert [watch.is_running for watch in watches] == [False, False]
     assert not any(thread.name == "hookline-watch" for thread in threading.enumerate())
-    await wait_until(lambda: count_descriptors() == descriptors, "the watchers have let go of their descriptors")
+    await wait_until(lambda: count_descriptors() <= descriptors, "the watchers have let go of their descriptors")
 
 
 def test_an_engine_that_is_closed_or_cannot_reload_cannot_watch(bench: Bench):

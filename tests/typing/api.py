@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_type
 
-from hookline import BeforeToolCall, Decision, Engine, Event, Hook, Problem, Run, Tool
+from hookline import BeforeToolCall, Decision, Engine, Event, Hook, HookName, Problem, Reloaded, Run, Tool
 
 
 async def host() -> None:
@@ -19,8 +19,12 @@ async def host() -> None:
         assert_type(decision.is_allowed, bool)
         assert_type(await engine.drain_turn("s1"), tuple[Run, ...])
         assert_type(await engine.settle(decision), Decision)
+        assert_type((await engine.areload()).added, tuple[HookName, ...])
 
 
 def sync_host(engine: Engine, event: Event) -> None:
     assert_type(engine.fire_sync(event), Decision)
+    assert_type(engine.reload(), Reloaded)
+    with engine.watch(print) as watch:
+        assert_type(watch.is_running, bool)
     engine.close(grace_s=1)
