@@ -215,11 +215,20 @@ class Reloader:
             raise
         return mine.result()
 
-    def when_closed(self, stop: Callable[[], None]) -> None:
-        """Have something stopped with the engine; raises `HooklineError` for one that is closed or cannot reload."""
+    def when_closed(self, stop: Callable[[], None]) -> Callable[[], None]:
+        """
+        Have something stopped with the engine; returns the function that takes this back.
+
+        Raises `HooklineError` for an engine that is closed or cannot reload.
+        """
         with self._publishing:
             self.require_opening()
             self._stops.append(stop)
+        return lambda: self._forget(stop)
+
+    def _forget(self, stop: Callable[[], None]) -> None:
+        with self._publishing:
+            self._stops = [known for known in self._stops if known != stop]
 
     def close(self) -> None:
         """Let nothing count any more that is being loaded, and stop those who watch."""

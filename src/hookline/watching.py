@@ -49,7 +49,7 @@ class Watch:
         self._seen: Inventory | None = None
         self._said: set[str] = set()
         self._thread = threading.Thread(target=self._run, name="hookline-watch", daemon=True)
-        reloader.when_closed(self.stop)
+        self._forget = reloader.when_closed(self.stop)
         self._thread.start()
 
     @property
@@ -60,7 +60,8 @@ class Watch:
     def stop(self) -> None:
         """Watch no more; may be called more than once and from anywhere, `on_reload` included."""
         self._stopping.set()
-        if threading.current_thread() is not self._thread:
+        self._forget()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(_END_S)
 
     def __enter__(self) -> Self:
@@ -82,7 +83,7 @@ class Watch:
                 self._wait()
             except Exception as error:  # boundary: hooks that are no longer watched would change in silence
                 if not self._is_over:
-                    logger.warning("watching hook files failed and begins anew: %r", error)
+                    self._say_once(f"watching hook files failed and begins anew: {error!r}")
                     self._let_go()
                     self._seen = None
                     self._stopping.wait(_LONGEST_MS / 1000)
