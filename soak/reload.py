@@ -1,7 +1,7 @@
 """
 A storm of edits: two processes change hook files while events fire, and an engine watches.
 
-    python -m soak.reload [--edits N] [--seed N] [--kind KIND ...]
+    python -m soak.reload [--edits N] [--seed N] [--kind KIND ...] [--within SECONDS]
 
 Exits with 1 when the engine does not hold what is on the disk within a second of the last edit, when an event met
 hooks that do not belong together, when the watch died, or when something was left.
@@ -59,12 +59,15 @@ def main() -> int:
     parser.add_argument("--edits", type=int, default=_EDITS, help=f"how many edits in all (default {_EDITS})")
     parser.add_argument("--seed", type=int, default=None, help="repeat the random choices of another run")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="what to edit; everything by default")
+    parser.add_argument("--within", type=float, default=_WITHIN_S, help="how soon after the last edit, in seconds")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
     logging.getLogger("hookline").setLevel(logging.CRITICAL)
     sys.setswitchinterval(_SWITCH_S)
     with tempfile.TemporaryDirectory(prefix="hookline-storm-") as root:
-        storm = run_storm(Path(root), edits=options.edits, seed=seed, kinds=options.kind or list(KINDS))
+        storm = run_storm(
+            Path(root), edits=options.edits, seed=seed, kinds=options.kind or list(KINDS), within_s=options.within
+        )
     memory = " ".join(str(size // 1024**2) for size in storm.memory)
     sys.stdout.write(
         f"{options.edits} edits, {storm.reloads} reloads, {storm.fires} fires; equal to the disk "
@@ -78,7 +81,7 @@ def main() -> int:
     return 1 if storm.wrong else 0
 
 
-def run_storm(root: Path, *, edits: int, seed: int, kinds: list[str]) -> Storm:
+def run_storm(root: Path, *, edits: int, seed: int, kinds: list[str], within_s: float) -> Storm:
     """Let two processes edit the hooks of an engine that fires and watches, and compare it with the disk."""
     project, home, storm = root / "project", root / "home", Storm()
     project.mkdir()
@@ -96,7 +99,8 @@ def run_storm(root: Path, *, edits: int, seed: int, kinds: list[str]) -> Storm:
         ]
         asyncio.run(_fire_while(engine, editors, storm, random.Random(seed)))
         last_edit_s = max(float(editor.communicate()[0] or "nan") for editor in editors)
-        _wait_for_disk(engine, project, home, last_edit_s, storm)
+        _wait_for_disk(engine, project, home, last_edit_s + within_s, storm)
+        storm.lag_s = time.monotonic() - last_edit_s
         if not watch.is_running:
             storm.wrong.append("the watch has died")
     gc.collect()
@@ -133,18 +137,17 @@ def _find_widows(decision: Decision) -> Iterator[str]:
         yield f"an event met {sorted(left ^ right)} without the other half"
 
 
-def _wait_for_disk(engine: Engine, project: Path, home: Path, last_edit_s: float, storm: Storm) -> None:
+def _wait_for_disk(engine: Engine, project: Path, home: Path, deadline_s: float, storm: Storm) -> None:
     with Engine.open(project, home=home, trust="all") as fresh:
         wanted = _describe(fresh)
     while _describe(engine) != wanted:
-        if time.monotonic() > last_edit_s + _WITHIN_S:
+        if time.monotonic() > deadline_s:
             difference = [
                 line for line in (*_describe(engine), *wanted) if line not in wanted or line not in _describe(engine)
             ]
             storm.wrong.append(f"not equal to the disk: {difference[:5]}")
             break
         time.sleep(_POLL_S)
-    storm.lag_s = time.monotonic() - last_edit_s
 
 
 def _describe(engine: Engine) -> list[Any]:

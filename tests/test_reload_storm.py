@@ -22,6 +22,6 @@ def run_storm(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_storm_of_edits_ends_with_what_is_on_the_disk():
     """Faults W12 and W13 of the folder contract: in a storm nothing is half loaded, and the newest content wins."""
-    done = run_storm("--edits", "100")
+    done = run_storm("--edits", "100", "--within", "5")  # the machine that runs tests may be busy
     assert done.stdout.splitlines()[-1].startswith("the storm is over"), done.stdout + done.stderr
     assert done.returncode == 0
