@@ -98,7 +98,9 @@ def run_storm(root: Path, *, edits: int, seed: int, kinds: list[str], within_s: 
             for n in range(2)
         ]
         asyncio.run(_fire_while(engine, editors, storm, random.Random(seed)))
-        last_edit_s = max(float(editor.communicate()[0] or "nan") for editor in editors)
+        said = [editor.communicate()[0] for editor in editors]
+        storm.wrong += [f"an editor exited with {editor.returncode}" for editor in editors if editor.returncode]
+        last_edit_s = max(float(text or 0) for text in said)
         _wait_for_disk(engine, project, home, last_edit_s + within_s, storm)
         storm.lag_s = time.monotonic() - last_edit_s
         if not watch.is_running:
