@@ -19,9 +19,10 @@ test: lint types ## lint, strict types, and all tests
 bench: $(VENV)/.dev ## print what everything costs, beside a floor measured in the same run; BENCH=--short for a quick look
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m benchmarks $(BENCH)
 
-soak: $(VENV)/.dev ## the long rounds: 20,000 fires of misbehaving hooks, kill -9 at random moments, long fuzzing
+soak: $(VENV)/.dev ## the long rounds: 20,000 fires of misbehaving hooks, kill -9 at random moments, edits while events fire, long fuzzing
 	@$(BIN)/python -m soak
 	@$(BIN)/python -m soak.kill
+	@$(BIN)/python -m soak.reload
 	@HYPOTHESIS_PROFILE=long $(BIN)/pytest tests/fuzz --timeout 1200
 
 extras: $(VENV)/.dev ## each adapter in an environment with its own extra and no other

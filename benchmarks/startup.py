@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from benchmarks.measure import Result, compare, difference, measure_pair
+from hookline import Engine
 from hookline.config.layers import load_layers
 from hookline.registry import Registry
 
@@ -71,6 +72,15 @@ def measure_loading(root: Path, *, rounds: int) -> Iterator[Result]:
         measure_pair(load, lambda: yaml.load(text, Loader=yaml.CSafeLoader), rounds=max(3, rounds // 2)),
         goal=1.0,
     )
+    few = root / "hundred"
+    few_text = write_hooks(few, 100).read_text(encoding="utf-8")
+    with Engine.open(few, home=root / "home", trust="all") as engine:
+        yield compare(
+            "reloading an engine on 100 hooks",
+            "yaml.load, C safe loader",
+            measure_pair(engine.reload, lambda: yaml.load(few_text, Loader=yaml.CSafeLoader), rounds=rounds),
+            goal=1.2,
+        )
 
 
 def _interpreter(code: str) -> object:

@@ -63,6 +63,8 @@ LEVELS = {
     "assembly": ENGINE,
     "catalogue": ENGINE,
     "holder": ENGINE,
+    "reloading": ENGINE,
+    "watching": ENGINE,
     "engine": ENGINE,
     "lifecycle": LIFECYCLE,
     "adapters": HOSTS,
@@ -96,7 +98,12 @@ FOLDER_LOOKUPS = {"runners.interpreter"}
 # Records are structs of it, which cost a fortieth of a dataclass to define; it does nothing else for them.
 RECORD_PACKAGE = "msgspec"
 # Packages that come with an extra, and the one module that may import each.
-EXTRAS = {"prompt_toolkit": "terminal", "jsonschema": "lifecycle.schema", "referencing": "lifecycle.schema"}
+EXTRAS = {
+    "prompt_toolkit": "terminal",
+    "watchfiles": "watching",
+    "jsonschema": "lifecycle.schema",
+    "referencing": "lifecycle.schema",
+}
 # What a rule may import beside it, when it is first needed: no other engine has the bound on time of RE2.
 RULE_PACKAGES = {"linear": {"re2"}}
 # Packages whose `__init__` is a public surface of its own, for host authors.
@@ -111,6 +118,7 @@ LATE_IMPORTS = {
     ("process.run", "process.windows"),  # a module that is of use on one system only
     ("handling", "attachment"),  # half of what that takes, for those with objects only
     ("match", "linear"),  # a good deal of code, for hooks with a pattern on the event's subject only
+    ("holder", "watching"),  # an extra
     ("holder", "handling"),  # a tenth of the time that an engine takes to open, for those with handlers only
 }
 MOST_LINES = 400

@@ -90,6 +90,8 @@ if TYPE_CHECKING:
     from hookline.outcome import Run as Run
     from hookline.problem import Place as Place
     from hookline.problem import Problem as Problem
+    from hookline.reloading import HookName as HookName
+    from hookline.reloading import Reloaded as Reloaded
 
 _HOMES = {
     "engine": ("Engine",),
@@ -155,6 +157,7 @@ _HOMES = {
     "objects.shell": ("ShellHook",),
     "outcome": ("Answer", "Decision", "Edit", "Failure", "Run"),
     "problem": ("Place", "Problem"),
+    "reloading": ("HookName", "Reloaded"),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 

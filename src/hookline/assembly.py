@@ -21,7 +21,7 @@ from hookline.outbox.store import OutboxStore
 from hookline.registry import Stretch
 from hookline.runlog import RunLog
 from hookline.runners.base import Progress, Runner
-from hookline.runners.checked import CheckedRunner, Refuse, RunnerByKind
+from hookline.runners.checked import CheckedRunner, RunnerByKind
 from hookline.runners.command import CommandRunner
 from hookline.runners.depth import find_stop_reason, read_depth
 from hookline.runners.detached import DetachedFolders, DetachedLauncher
@@ -62,7 +62,6 @@ def assemble(
     runner: Runner | None,
     outbox: OutboxStore | None,
     keeps_log: bool,
-    refuse: Refuse,
     get_handling: Callable[[], Handling],
     fire_failure: Callable[[Event], object],
 ) -> Assembly:
@@ -80,7 +79,7 @@ def assemble(
     recorder = FolderRecorder(hooks.find_spec)
     teller = Teller(log, recorder=recorder if runner is None else None, fire_failure=fire_failure)
     background = Background(layers.settings, on_landed=teller.note_landed)
-    surroundings = Surroundings(project=layers.project, homes=layers.homes, depth=depth)
+    surroundings = Surroundings(project=layers.project, homes=hooks.homes, depth=depth)
     preparation = Preparation(surroundings, adopt=background.adopt)
     folders = DetachedFolders(calls=home / "detached", outputs=home / "logs", log=home / "log", outbox=home / "outbox")
     processes = CommandRunner(preparation, exchange, adopt=background.adopt)
@@ -90,7 +89,7 @@ def assemble(
         get_objects=lambda: get_handling().objects.runner,
         agents=UnwiredRunner(),
     )
-    checked = CheckedRunner(runner or by_kind, refuse)
+    checked = CheckedRunner(runner or by_kind, hooks.find_refusal)
 
     async def walk(stretch: Stretch, first: int, event: Event, note_cancelled: Callable[[Hook], None]) -> Progress:
         return await get_handling().runner.walk(stretch, first, event, note_cancelled)
@@ -99,7 +98,7 @@ def assemble(
         background=background,
         runner=checked,
         launcher=DetachedLauncher(preparation, folders) if runner is None else None,
-        refuse=refuse,
+        refuse=hooks.find_refusal,
         store=FileOutbox(home / "outbox") if outbox is None else outbox,
         hooks=layers.hooks,
         files=hooks.files,

@@ -70,6 +70,7 @@ class Deliveries:
         """Take these hooks and files for those of this engine from now on."""
         self._worker.use(hooks, files)
         self._needs_care = _need_care(hooks)
+        self.recover_soon()
 
     async def start(self, hook: Hook, payload: Payload, wait: Wait[Any]) -> Run:
         """

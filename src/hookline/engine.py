@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 from msgspec.structs import replace
 
 from hookline.background import ClosedError
-from hookline.config.layers import BrokenConfig, Layers, load_layers
+from hookline.config.layers import BrokenConfig, Layers
 from hookline.config.trust import Trust
 from hookline.dispatch import dispatch
 from hookline.errors import ConfigError
@@ -27,6 +27,7 @@ from hookline.holder import HookHolder
 from hookline.hook import Hook
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
+from hookline.reloading import Opening, log_problems
 from hookline.runners.base import Payload, Runner
 from hookline.runners.checked import stop_run
 from hookline.waiting import is_on_asyncio, run_in_thread, wait_for
@@ -57,6 +58,7 @@ class Engine(HookHolder):
         keeps_log: bool = True,
         host: Host | None = None,
         ui: UI | None = None,
+        opening: Opening | None = None,
     ) -> None:
         """
         Use `Engine.open`; this takes layers that are loaded already, and perhaps another runner or outbox.
@@ -64,7 +66,14 @@ class Engine(HookHolder):
         The modules of the layers are loaded by `start`.
         """
         super().__init__(
-            layers, runner=runner, outbox=outbox, keeps_log=keeps_log, host=host, ui=ui, fire_failure=self._fire_failure
+            layers,
+            runner=runner,
+            outbox=outbox,
+            keeps_log=keeps_log,
+            host=host,
+            ui=ui,
+            opening=opening,
+            fire_failure=self._fire_failure,
         )
         self._background = self._parts.background
         self._whole_events: OrderedDict[str, concurrent.futures.Future[Decision]] = OrderedDict()
@@ -97,9 +106,8 @@ class Engine(HookHolder):
 
         Raises `ConfigError` for an option that cannot be honoured, and for a required module that cannot be loaded.
         """
-        root = Path(os.path.abspath(project))  # noqa: PTH100 - a link in the path keeps its name
-        layers = load_layers(
-            root,
+        opening = Opening(
+            project=Path(os.path.abspath(project)),  # noqa: PTH100 - a link in the path keeps its name
             home=None if home is None else Path(os.path.abspath(home)),  # noqa: PTH100 - as above
             dialects=dialects,
             trust=trust,
@@ -107,10 +115,9 @@ class Engine(HookHolder):
             providers=providers,
             vix_hooks=None if vix_hooks is None else Path(os.path.abspath(vix_hooks)),  # noqa: PTH100 - as above
         )
-        engine = cls(layers, host=host, ui=ui)
+        engine = cls(opening.load(), host=host, ui=ui, opening=opening)
         engine.start()
-        for problem in engine.problems:
-            logger.log(logging.INFO if problem.severity == "notice" else logging.WARNING, "%s", problem)
+        log_problems(engine.problems)
         return engine
 
     def start(self) -> None:
@@ -124,11 +131,8 @@ class Engine(HookHolder):
 
     def load_modules(self) -> None:
         """Load the modules alone, for who fires an event or two and goes; raises as `start` does."""
-        modules = self._hooks.layers.modules
-        if not modules.specs and not modules.refusals and self._handling is None:
-            return
         try:
-            self._module_problems = tuple(self.handling.load(modules.specs, modules.refusals))
+            self._reloader.start()
         except ConfigError:
             self.close(grace_s=0)
             raise
@@ -241,6 +245,7 @@ class Engine(HookHolder):
         The grace is the setting `shutdown_grace_seconds` unless given. May be called more than once.
         """
         self._background.check_caller("close")
+        self._reloader.close()
         self._parts.close(self.settings.shutdown_grace_s if grace_s is None else grace_s)
         if self._handling is not None:
             self._handling.close()

@@ -7,8 +7,10 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline.config.layers import Layers
 from hookline.config.memory import GuardMemory, close_module
 from hookline.config.trust import find_guards
 from hookline.errors import ConfigError
@@ -21,7 +23,7 @@ from hookline.handlers.registration import HandlerError, is_async, make_handler,
 from hookline.handlers.surface import HandlerUI
 from hookline.handlers.typed import On, Remove
 from hookline.handlers.ui import UI, HeadlessUI
-from hookline.hook import HandlerAction, Hook, ModuleSpec, ObjectAction
+from hookline.hook import HandlerAction, Hook, ModuleSpec, ObjectAction, Settings
 from hookline.hookset import HookSet
 from hookline.outcome import Failure, Run
 from hookline.problem import Place, Problem
@@ -33,6 +35,24 @@ if TYPE_CHECKING:
     from hookline.attachment import Attachments
 
 logger = logging.getLogger("hookline")
+
+
+class PreparedModules(Struct, frozen=True, kw_only=True):
+    """
+    Modules that are loaded and wait to be taken: all that will count, and how loading the new ones went.
+
+    `closures` are the gates that modules guarded that cannot be loaded any more.
+    """
+
+    modules: tuple[LoadedModule, ...]
+    loading: Loading
+    problems: tuple[Problem, ...]
+    closures: tuple[Closure, ...]
+
+    def discard(self) -> None:
+        """Forget those that are new."""
+        for module in self.loading.modules:
+            module.unload()
 
 
 class Handling:
@@ -104,25 +124,31 @@ class Handling:
         )
         return self._hooks.attach(hook)
 
-    def load(self, specs: Sequence[ModuleSpec], refusals: Sequence[Problem] = ()) -> list[Problem]:
+    def prepare(self, layers: Layers) -> PreparedModules:
         """
-        Load these modules instead of those before; what has not changed is not loaded anew.
+        Load the modules of these layers, which count only once they are taken; what has not changed is kept.
 
-        A gate that was guarded by one that cannot be loaded any more stays closed. Returns what went wrong. Raises
-        `ConfigError` for one that is required, `refusals` included, and leaves everything as it was.
+        Raises `ConfigError` for one that is required and cannot be loaded.
         """
-        if refusals:
-            raise ConfigError(f"a module that is required cannot be loaded: {refusals[0]}")
-        kept = {module.spec: module for module in self.modules.loaded if module.is_current()}
-        loading = load_modules([spec for spec in specs if spec not in kept], self._hooks.layers.settings)
+        if layers.modules.refusals:
+            raise ConfigError(f"a module that is required cannot be loaded: {layers.modules.refusals[0]}")
+        specs, settings = layers.modules.specs, layers.settings
+        kept = {module.spec: module for module in self.modules.loaded if _is_current(module, settings)}
+        loading = load_modules([spec for spec in specs if spec not in kept], settings)
         _check_required(loading)
         fresh = {module.spec: module for module in loading.modules}
-        self._remember(loading.modules)
-        closures = [closure for error in loading.errors for closure in self._close(error)]
-        counted = [found for spec in specs if (found := kept.get(spec) or fresh.get(spec)) is not None]
-        self._hooks.close_for_modules(closures)
-        self._exchange([*counted, *self._added], loading.errors, loading.modules)
-        return [_to_problem(error) for error in loading.errors]
+        return PreparedModules(
+            modules=tuple(found for spec in specs if (found := kept.get(spec) or fresh.get(spec)) is not None),
+            loading=loading,
+            problems=tuple(_to_problem(error) for error in loading.errors),
+            closures=tuple(closure for error in loading.errors for closure in _close(error, layers)),
+        )
+
+    def take(self, prepared: PreparedModules) -> None:
+        """Let prepared modules count instead of those before; a gate of one that cannot be loaded stays closed."""
+        self._remember(prepared.loading.modules)
+        self._hooks.close_for_modules(prepared.closures)
+        self._exchange([*prepared.modules, *self._added], prepared.loading.errors, prepared.loading.modules)
 
     def add(self, specs: Sequence[ModuleSpec]) -> Loading:
         """
@@ -154,10 +180,6 @@ class Handling:
         memory = GuardMemory(self._hooks.layers.homes["native"])
         for module in modules:
             memory.remember(module.spec.path, find_guards(module.registration.hooks))
-
-    def _close(self, error: LoadError) -> list[Closure]:
-        layers = self._hooks.layers
-        return close_module(error.path, error.text, layers.homes["native"]) if layers.closes_broken else []
 
     def on_error(self, listener: ErrorListener) -> Remove:
         """
@@ -197,6 +219,15 @@ class Handling:
         """Forget the code of all modules; what they guard stays closed, since nobody can be asked any more."""
         self.modules.forget()
         self.runner.close()
+
+
+def _close(error: LoadError, layers: Layers) -> list[Closure]:
+    return close_module(error.path, error.text, layers.homes["native"]) if layers.closes_broken else []
+
+
+def _is_current(module: LoadedModule, settings: Settings) -> bool:
+    """Whether a module need not be loaded anew; its handlers got their time limits from the settings."""
+    return module.is_current() and module.registration.settings.handler_timeout_s == settings.handler_timeout_s
 
 
 def _check_required(loading: Loading) -> None:

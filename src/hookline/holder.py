@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,9 @@ from hookline.hookset import HookSet
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import Decision
 from hookline.problem import Problem
+from hookline.reloading import Opening, Reloaded, Reloader
 from hookline.runners.base import Runner
+from hookline.waiting import run_in_thread
 
 if TYPE_CHECKING:
     from hookline.attachment import Attachable
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from hookline.handlers.typed import On, Remove
     from hookline.handlers.ui import UI
     from hookline.handling import Handling
+    from hookline.watching import OnReload, Watch
 
 
 class HookHolder:
@@ -37,34 +41,66 @@ class HookHolder:
         keeps_log: bool,
         host: Host | None,
         ui: UI | None,
+        opening: Opening | None,
         fire_failure: Callable[[Event], object],
     ) -> None:
         self._hooks = HookSet(layers)
         self._handling: Handling | None = None
         self._connections = (host, ui)
-        self._module_problems: tuple[Problem, ...] = ()
+        self._lock = threading.Lock()
         self._parts = assemble(
             self._hooks,
             runner=runner,
             outbox=outbox,
             keeps_log=keeps_log,
-            refuse=self._hooks.refuse,
             get_handling=lambda: self.handling,
             fire_failure=fire_failure,
         )
         self._catalogue = Catalogue(self._hooks, self._parts)
+        self._reloader = Reloader(
+            self._hooks, self._parts.deliveries, opening=opening, find_handling=self._find_handling
+        )
+
+    def reload(self) -> Reloaded:
+        """
+        Read all hook files and modules anew, with the options of `open`; returns what that has changed.
+
+        Everything counts from one instant on; an event under way keeps the hooks it started with. When it fails
+        everything stays as it was. May be called from any thread; on an event loop use `areload`.
+        """
+        return self._reloader.reload()
+
+    async def areload(self) -> Reloaded:
+        """Reload without blocking the event loop."""
+        return await run_in_thread(self.reload)
+
+    def watch(self, on_reload: OnReload | None = None) -> Watch:
+        """
+        Reload from now on whenever a hook file changes, and tell `on_reload` what that has changed.
+
+        Needs `hookline[watch]`. Returns what stops it; closing the engine does so too.
+        """
+        # Imported when it is wanted: it needs an extra.
+        from hookline.watching import Watch  # noqa: PLC0415
+
+        return Watch(self._reloader, on_reload)
+
+    def _find_handling(self, layers: Layers) -> Handling | None:
+        is_wanted = layers.modules.specs or layers.modules.refusals or self._handling is not None
+        return self.handling if is_wanted else None
 
     @property
     def handling(self) -> Handling:
         """What concerns hooks in this process: handlers, modules, the host and the user."""
-        if self._handling is None:
-            # Imported when there is a handler: who has none need not pay for it.
-            from hookline.handling import Handling  # noqa: PLC0415
+        with self._lock:
+            if self._handling is None:
+                # Imported when there is a handler: who has none need not pay for it.
+                from hookline.handling import Handling  # noqa: PLC0415
 
-            host, ui = self._connections
-            self._handling = Handling(self._hooks, host=host, ui=ui, adopt=self._parts.background.adopt)
-            self._parts.teller.listeners.append(self._handling.tell)
-        return self._handling
+                host, ui = self._connections
+                self._handling = Handling(self._hooks, host=host, ui=ui, adopt=self._parts.background.adopt)
+                self._parts.teller.listeners.append(self._handling.tell)
+            return self._handling
 
     @property
     def on(self) -> On:
@@ -112,7 +148,7 @@ class HookHolder:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What loading found, everything that was left out included."""
-        return (*self._hooks.layers.problems, *self._module_problems)
+        return self._reloader.problems
 
     @property
     def invalid(self) -> tuple[Problem, ...]:

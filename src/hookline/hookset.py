@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from hookline.config.file import LoadedFile
 from hookline.config.layers import Layers, reload_folders
 from hookline.folders.history import drop_removed
 from hookline.folders.spec import FolderSpec
@@ -30,7 +32,12 @@ class HookSet:
         self._lock = threading.RLock()
         self._attached: list[Hook] = []
         self._closures: tuple[Closure, ...] = ()
+        self._is_changing = False
         self.layers = layers
+        # What was trusted last: a dispatch that started with it runs nothing else, whatever is loaded meanwhile.
+        self._snapshot = layers.snapshot
+        # Of all dialects that there have been: such a dispatch may still need them.
+        self.homes = dict(layers.homes)
         self._registry: Registry | None = self._build()
         self.listened = self._registry.event_names
 
@@ -45,21 +52,39 @@ class HookSet:
 
     @property
     def files(self) -> list[Path]:
-        """The hook files that count."""
-        return [loaded.file.path for loaded in self.layers.files if loaded.is_counted]
+        """The hook files that count and say all they have to say, so that a hook that is missing there is gone."""
+        return [loaded.file.path for loaded in self.layers.files if loaded.is_counted and not _is_faulty(loaded)]
 
     def find_spec(self, hook: Hook) -> FolderSpec | None:
         """The spec of a hook folder's hook, None for other hooks and those that are gone."""
         return self.layers.folders.find_spec(hook)
 
-    def refuse(self, hook: Hook) -> str | None:
+    def find_refusal(self, hook: Hook) -> str | None:
         """Why a hook may not run: its project's hooks are no longer what was trusted."""
-        snapshot = self.layers.snapshot
         # What a module was loaded from may change: what runs is what was trusted.
-        if snapshot is None or hook.source.layer != "project" or isinstance(hook.action, HandlerAction):
+        if self._snapshot is None or hook.source.layer != "project" or isinstance(hook.action, HandlerAction):
             return None
-        change = snapshot.find_change()
+        change = self._snapshot.find_change()
         return None if change is None else f"{change} has changed since you trusted it; see hookline trust"
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """Let all changes of the block count at once, when it ends; none of them does if it fails."""
+        with self._lock:
+            before = self.layers, self._attached, self._closures, self.listened
+            self._attached = [*self._attached]
+            # Whoever asks for it meanwhile gets the one there was.
+            self._registry = self.registry
+            self._is_changing = True
+            try:
+                yield
+                self._is_changing = False
+                self._swap()
+            except BaseException:
+                self.layers, self._attached, self._closures, self.listened = before
+                raise
+            finally:
+                self._is_changing = False
 
     def attach(self, hook: Hook) -> Callable[[], None]:
         """Add a hook behind those of its layer; returns the function that takes it off again."""
@@ -74,9 +99,10 @@ class HookSet:
         with self._lock:
             hooks = tuple(make(self._read_ids(), self.layers.settings))
             self._attached += hooks
-            # A thousand hooks attached one by one are indexed once.
-            self._registry = None
-            self.listened |= {hook.event for hook in hooks if hook.enabled}
+            if not self._is_changing:
+                # A thousand hooks attached one by one are indexed once.
+                self._registry = None
+                self.listened |= {hook.event for hook in hooks if hook.enabled}
         return lambda: self._detach(hooks)
 
     def detach(self, hook: Hook) -> None:
@@ -124,6 +150,12 @@ class HookSet:
             self.layers = layers
             self._swap()
 
+    def drop_removed(self, before: Layers) -> None:
+        """Remove what hook folders remember that are gone since these layers."""
+        if before.folders.path is not None and before.folders.path == self.layers.folders.path:
+            for error in drop_removed(before.folders.path, before.folders.loaded, self.layers.folders.loaded):
+                logger.warning("%s", error)
+
     def reload_folders(self) -> None:
         """
         Read the user's hook folders again and use what they hold now; what those that are gone remember is removed.
@@ -131,13 +163,15 @@ class HookSet:
         Reading and swapping are one, so that the newest content stands however many reload at once.
         """
         with self._lock:
-            before = self.layers.folders
-            self.use(reload_folders(self.layers))
-            if before.path is not None:
-                for error in drop_removed(before.path, before.loaded, self.layers.folders.loaded):
-                    logger.warning("%s", error)
+            before = self.layers
+            self.use(reload_folders(before))
+            self.drop_removed(before)
 
     def _swap(self) -> None:
+        if self._is_changing:
+            return
+        self.homes |= self.layers.homes
+        self._snapshot = self.layers.snapshot or self._snapshot
         self._registry = registry = self._build()
         self.listened = registry.event_names
 
@@ -145,6 +179,10 @@ class HookSet:
         layers = self.layers
         hooks = _in_order([*layers.hooks, *self._attached])
         return Registry(hooks, closures=(*layers.closures, *self._closures), settings=layers.settings)
+
+
+def _is_faulty(loaded: LoadedFile) -> bool:
+    return loaded.is_broken or any(problem.severity == "error" for problem in loaded.reading.problems)
 
 
 def _in_order(hooks: Iterable[Hook]) -> list[Hook]:

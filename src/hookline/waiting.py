@@ -29,12 +29,12 @@ async def wait_for(future: concurrent.futures.Future[T]) -> T:
     return result
 
 
-async def run_in_thread(function: Callable[[], object]) -> None:
-    """Call a function that blocks, without blocking the event loop."""
+async def run_in_thread(function: Callable[[], T]) -> T:
+    """Call a function that blocks, without blocking the event loop; returns what it returns."""
     if is_on_asyncio():
-        await asyncio.to_thread(function)
-    else:
-        await _import_anyio().to_thread.run_sync(function)
+        return await asyncio.to_thread(function)
+    found: T = await _import_anyio().to_thread.run_sync(function)
+    return found
 
 
 async def gather(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

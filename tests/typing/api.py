@@ -13,8 +13,10 @@ from hookline import (
     Event,
     Hook,
     HookMatcher,
+    HookName,
     HookPayload,
     Problem,
+    Reloaded,
     Run,
     Session,
     Tool,
@@ -35,10 +37,14 @@ async def host() -> None:
         assert_type(decision.is_allowed, bool)
         assert_type(await engine.drain_turn("s1"), tuple[Run, ...])
         assert_type(await engine.settle(decision), Decision)
+        assert_type((await engine.areload()).added, tuple[HookName, ...])
 
 
 def sync_host(engine: Engine, event: Event) -> None:
     assert_type(engine.fire_sync(event), Decision)
+    assert_type(engine.reload(), Reloaded)
+    with engine.watch(print) as watch:
+        assert_type(watch.is_running, bool)
     engine.close(grace_s=1)
 
 

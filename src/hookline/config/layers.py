@@ -19,7 +19,7 @@ from hookline.config.folders import NO_FOLDERS, FolderSet, find_folders
 from hookline.config.locate import HookFile, default_home, find_homes, find_hook_files, hook_file_candidates
 from hookline.config.memory import GuardMemory, close_folder, close_module
 from hookline.config.modules import ModuleSet, find_modules
-from hookline.config.project import ProjectParts, ProjectVerdict, guards_of, judge_project
+from hookline.config.project import ProjectParts, ProjectVerdict, TrustStanding, guards_of, judge_project
 from hookline.config.snapshot import Snapshot
 from hookline.config.trust import Trust, TrustRecord, TrustStore, check_trust
 from hookline.dialects.base import Dialect, Reading
@@ -43,8 +43,8 @@ class Layers(Struct, frozen=True, kw_only=True):
     `hooks` are those that may run; those that modules register are known only when these are loaded. `folders` are
     the user's hook folders. `parts` are
     what the project's hooks are made of, whether they count or not. `snapshot` is the trusted content, to be
-    compared again before each run; None when content does not matter. `closes_broken` tells that what a broken file
-    or module guarded stays closed.
+    compared again before each run; None when content does not matter. `trust` tells how the project's hooks stand,
+    `closes_broken` that what a broken file or module guarded stays closed.
     """
 
     project: Path
@@ -59,6 +59,7 @@ class Layers(Struct, frozen=True, kw_only=True):
     parts: ProjectParts = ProjectParts(files=())
     snapshot: Snapshot | None = None
     closes_broken: bool = True
+    trust: TrustStanding = "nothing"
 
 
 def load_layers(
@@ -141,7 +142,14 @@ def load_layers(
         problems=tuple(problems),
         snapshot=verdict.snapshot,
         closes_broken=broken_config == "closed",
+        trust=_find_standing(parts, verdict),
     )
+
+
+def _find_standing(parts: ProjectParts, verdict: ProjectVerdict) -> TrustStanding:
+    if verdict.is_counted:
+        return "trusted" if parts.paths else "nothing"
+    return verdict.why_not or "nothing"
 
 
 def reload_folders(layers: Layers) -> Layers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
@@ -18,12 +19,15 @@ from hookline.registry import Closure
 
 _MOST_NAMED = 3
 
+TrustStanding = Literal["nothing", "trusted", "untrusted", "untrustable", "changed"]
+"""How the hooks of a project stand; `nothing` where it has none."""
+
 
 class ProjectVerdict(Struct, frozen=True, kw_only=True):
     """Whether a project's hooks count, what stays closed because they do not, and what to tell the user."""
 
     is_counted: bool
-    why_not: str = ""
+    why_not: Literal["", "untrusted", "untrustable", "changed"] = ""
     problems: tuple[Problem, ...] = ()
     closures: tuple[Closure, ...] = ()
     snapshot: Snapshot | None = None

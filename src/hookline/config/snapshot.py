@@ -120,7 +120,7 @@ def take_snapshot(
         if os.path.lexists(folder):
             taker.add_tree(folder)
     for hook in hooks:
-        for path in _find_arguments(hook, project):
+        for path in find_arguments(hook, project):
             taker.add_file(path)
     for module in modules:
         if os.path.lexists(module):
@@ -190,8 +190,8 @@ def _digest_any(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _find_arguments(hook: Hook, project: Path) -> Iterator[Path]:
-    """The arguments of a hook that name a regular file of the project."""
+def find_arguments(hook: Hook, project: Path) -> Iterator[Path]:
+    """The arguments of a hook that name a regular file of the project, and so belong to what is covered."""
     for base in dict.fromkeys((project, _own_directory(hook, project))):
         for word in _words_of(hook):
             path = Path(os.path.join(base, word))  # noqa: PTH118 - keeps the text as it is written
@@ -254,5 +254,5 @@ def _find_not_covered(hooks: Iterable[Hook], project: Path) -> Iterator[str]:
         for word in words:
             if word not in (".", "..", "/") and os.path.isdir(project / word):  # noqa: PTH112 - never raises
                 yield f"hook {hook.id!r}: what is in the folder {word}"
-        for path in _find_arguments(hook, project):
+        for path in find_arguments(hook, project):
             yield f"hook {hook.id!r}: what {path.name} imports or runs from elsewhere"

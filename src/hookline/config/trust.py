@@ -79,7 +79,7 @@ class TrustStore:
 
     def get(self, project: Path) -> TrustRecord | None:
         """The record of a project, None when it was never trusted."""
-        data = read_json(self._path(project))
+        data = read_json(self.path_of(project))
         if data is None or data.get("project") != os.path.realpath(project):
             return None
         digests, guards = data.get("files"), data.get("guards")
@@ -96,17 +96,18 @@ class TrustStore:
             "files": snapshot.digests,
             "guards": write_guards(guards),
         }
-        write_json(self._path(snapshot.project), data)
+        write_json(self.path_of(snapshot.project), data)
 
     def remove(self, project: Path) -> bool:
         """Forget a project; tells whether there was a record."""
         try:
-            self._path(project).unlink()
+            self.path_of(project).unlink()
         except FileNotFoundError:
             return False
         return True
 
-    def _path(self, project: Path) -> Path:
+    def path_of(self, project: Path) -> Path:
+        """Where the record of a project is, or would be."""
         return self._folder / name_for(project)
 
 

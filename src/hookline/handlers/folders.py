@@ -97,6 +97,12 @@ def _real_paths(paths: Iterable[Path]) -> set[str]:
     return {os.path.realpath(path) for path in paths}
 
 
+def is_leftover(name: str) -> bool:
+    """Whether a name is that of what editors and people leave beside a file."""
+    is_of_emacs = name.startswith(".#") or (name.startswith("#") and name.endswith("#"))
+    return is_of_emacs or name.lower().endswith(_LEFTOVERS)
+
+
 def _list_names(folder: Path) -> list[str]:
     """The names in a folder, none when it is not there; raises `OSError` for one that is and cannot be read."""
     try:
@@ -126,7 +132,7 @@ def _read_file(path: Path, hook_type: HookType, layer: LayerName) -> HookItem:
 def _check_name(name: str) -> None:
     if name.startswith("."):
         raise _NeverAHookError("its name begins with a dot: hidden files are no hooks")
-    if name.lower().endswith(_LEFTOVERS) or (name.startswith("#") and name.endswith("#")):
+    if is_leftover(name):
         raise _NeverAHookError("its name is that of a copy or leftover of another file")
     try:
         name.encode()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
@@ -46,6 +47,14 @@ class HookKey(Struct, frozen=True, kw_only=True):
     hook_id: str
 
 
+class _Known(Struct, frozen=True, kw_only=True):
+    """The durable hooks of an engine, all its hooks, and the files they are from."""
+
+    hooks: dict[HookKey, Hook]
+    files: frozenset[str]
+    all: frozenset[HookKey]
+
+
 class JobWorker:
     """
     Runs claimed jobs and writes down how they end.
@@ -74,10 +83,13 @@ class JobWorker:
 
     def use(self, hooks: Iterable[Hook], files: Iterable[Path]) -> None:
         """Take these hooks and files for those of this engine from now on."""
-        hooks = tuple(hooks)
-        self._hooks = {key_of(hook): hook for hook in hooks if hook.execution.is_durable and hook.enabled}
-        self._files = frozenset(str(path.resolve()) for path in files)
-        self._all = {key_of(hook) for hook in hooks}
+        keyed = list(_key_all(hooks))
+        # In one step, since a recovery under way looks at it from another thread.
+        self._known = _Known(
+            hooks={key: hook for key, hook in keyed if hook.execution.is_durable and hook.enabled},
+            files=frozenset(str(path.resolve()) for path in files),
+            all=frozenset(key for key, _ in keyed),
+        )
 
     async def put(self, job: Job) -> None:
         """Store a job; returns when it is safe. Raises `hookline.outbox.store.OutboxError`."""
@@ -130,7 +142,9 @@ class JobWorker:
             if not await self._is_free(job.id):
                 waits.append(self._look_again_s)
                 return
-            await run(self._hooks[_key_of_job(job)], job)
+            hook = self._known.hooks.get(_key_of_job(job))
+            if hook is not None:
+                await run(hook, job)
         except Exception as error:  # boundary: one job must not keep the others from being delivered
             logger.warning("the durable run %s of hook %r was left pending: %s", job.id, job.hook_id, error)
             waits.append(_AFTER_MISTAKE_S)
@@ -166,13 +180,13 @@ class JobWorker:
 
     async def _look_at(self, job: Job) -> float | None:
         """How long to wait with a pending job in seconds, 0 to run it now, None when it is not for us or is over."""
-        key = _key_of_job(job)
-        if key not in self._hooks:
-            is_gone = key.file in self._files and key not in self._all
+        key, known = _key_of_job(job), self._known
+        if key not in known.hooks:
+            is_gone = key.file in known.files and key not in known.all
             if is_gone:
                 await self._give_up(job, f"the hook {job.hook_id!r} is no more in {job.source.file}")
             return None
-        if self._refuse(self._hooks[key]) is not None:
+        if self._refuse(known.hooks[key]) is not None:
             return None
         most = self._settings.outbox_max_retries
         wait_s = seconds_until_due(job, utc_now(), retry_age_s=self._settings.outbox_retry_age_s)
@@ -239,9 +253,11 @@ class JobWorker:
         return await future
 
 
-def key_of(hook: Hook) -> HookKey:
-    """What finds this hook again."""
-    return HookKey(file=str(hook.source.place.path.resolve()), hook_id=hook.id)
+def _key_all(hooks: Iterable[Hook]) -> Iterator[tuple[HookKey, Hook]]:
+    """Hooks with what finds each again; many are of one file, whose real path takes a while to find."""
+    find_real = functools.cache(lambda path: str(path.resolve()))
+    for hook in hooks:
+        yield HookKey(file=find_real(hook.source.place.path), hook_id=hook.id), hook
 
 
 def source_of(hook: Hook) -> JobSource:
