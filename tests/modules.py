@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from hookline import AfterToolCall, BeforeModelCall, BeforeToolCall, Engine, Event, ModelStepStart, Tool, ToolResult
 from hookline.config.layers import load_layers
 from hookline.config.trust import TrustStore
 from hookline.dialects.table import get_dialect
 from hookline.handlers.modules import HookError
+from hookline.hook import ModuleSpec
+from hookline.problem import Problem
 from support import Bench
 
 GUARD = """
@@ -105,3 +110,13 @@ def noted(*hooks: tuple[str, str, str], prefix: str = "") -> str:
             f"    api.on({event!r}, h{number})",
         ]
     return "\n".join(lines) + "\n"
+
+
+def load_specs(engine: Engine, specs: Sequence[ModuleSpec]) -> tuple[Problem, ...]:
+    """Load these modules instead of those of the engine's layers; returns what went wrong."""
+    layers = engine._hooks.layers
+    layers = replace(layers, modules=replace(layers.modules, specs=tuple(specs)))
+    prepared = engine.handling.prepare(layers)
+    with engine._hooks.changing():
+        engine.handling.take(prepared)
+    return prepared.problems

@@ -12,7 +12,7 @@ import pytest
 from hookline import BeforeToolCall, Event, SessionEnd, Tool
 from hookline.handlers.registration import HandlerError
 from hookline.recording import RecordingUI
-from modules import call_event, context_event, hear_errors, open_modules, step_event
+from modules import call_event, context_event, hear_errors, load_specs, open_modules, step_event
 from support import Bench
 from waiting import wait_until
 
@@ -195,7 +195,7 @@ async def test_a_handler_that_a_module_adds_in_a_handler_counts_and_goes_with_it
     assert (await engine.fire(call_event())).is_allowed
     await engine.fire(step_event())
     assert (await engine.fire(call_event())).reason == "late"
-    engine.handling.load(())
+    load_specs(engine, ())
     assert not engine.listens("before_tool_call")
 
 

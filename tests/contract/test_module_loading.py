@@ -16,7 +16,7 @@ from hookline.handlers import loader
 from hookline.handlers.host import CustomMessage
 from hookline.hook import ModuleSpec
 from hookline.recording import RecordingHost
-from modules import call_event, calls, context_event, open_modules, step_event, write_module
+from modules import call_event, calls, context_event, load_specs, open_modules, step_event, write_module
 from support import Bench
 from waiting import wait_until
 
@@ -198,7 +198,7 @@ async def test_what_has_changed_is_loaded_anew_in_its_place(bench: Bench):
     engine.on("context", lambda event, ctx: {"messages": [*event.messages, "code"]})
     before = engine.handling.modules.loaded
     rewrite(bench, "b.py", 'def hook(api): api.on("context", lambda event, ctx: {"messages": [*event.messages, "B"]})')
-    engine.handling.load(specs_of(engine))
+    load_specs(engine, specs_of(engine))
     after = engine.handling.modules.loaded
     assert [old is new for old, new in zip(before, after, strict=True)] == [True, False, True]
     assert await read_context(engine) == ["a", "B", "c", "code"]
@@ -208,9 +208,9 @@ async def test_what_has_changed_is_loaded_anew_in_its_place(bench: Bench):
 async def test_modules_may_change_their_order_and_go(bench: Bench):
     engine = write_three(bench)
     first, second, third = specs_of(engine)
-    engine.handling.load((third, first))
+    load_specs(engine, (third, first))
     assert await read_context(engine) == ["c", "a"]
-    engine.handling.load((first, second, third))
+    load_specs(engine, (first, second, third))
     assert await read_context(engine) == ["a", "b", "c"]
 
 
@@ -218,7 +218,7 @@ async def test_a_required_module_that_cannot_be_loaded_anew_leaves_everything_as
     engine = open_modules(bench, BLOCK.format("a"), options=", required: true")
     rewrite(bench, "a.py", "x = 1")
     with pytest.raises(ConfigError):
-        engine.handling.load(specs_of(engine))
+        load_specs(engine, specs_of(engine))
     assert (await engine.fire(call_event())).reason == "a"
 
 
@@ -232,13 +232,13 @@ async def test_no_event_slips_through_while_a_guard_is_loaded_anew(bench: Bench)
         while not is_over.is_set():
             allowed.append(engine.fire_sync(call_event()).is_allowed)
 
-    thread = threading.Thread(target=fire)
+    thread = threading.Thread(target=fire, daemon=True)
     thread.start()
     for number in range(10):
         rewrite(bench, "a.py", BLOCK.format(f"v{number}"))
-        await asyncio.to_thread(engine.handling.load, specs)
+        await asyncio.to_thread(load_specs, engine, specs)
     rewrite(bench, "a.py", "broken(")
-    await asyncio.to_thread(engine.handling.load, specs)
+    await asyncio.to_thread(load_specs, engine, specs)
     for _ in range(5):
         assert engine.fire_sync(call_event()).is_blocked
     is_over.set()
@@ -263,10 +263,10 @@ async def test_the_gate_opens_once_the_module_is_mended_or_taken_out(bench: Benc
     engine = open_modules(bench, BLOCK.format("a"))
     specs = specs_of(engine)
     rewrite(bench, "a.py", "def hook(api:")
-    engine.handling.load(specs)
+    load_specs(engine, specs)
     assert "mend it" in ((await engine.fire(call_event())).reason or "")
     rewrite(bench, "a.py", "def hook(api): pass")
-    engine.handling.load(specs)
+    load_specs(engine, specs)
     assert (await engine.fire(call_event())).is_allowed
 
 
@@ -325,5 +325,5 @@ def test_a_module_that_is_no_regular_file_any_more_does_not_hang_loading_anew(be
     path = engine.handling.modules.loaded[0].spec.path
     path.unlink()
     os.mkfifo(path)
-    engine.handling.load(specs_of(engine))
+    load_specs(engine, specs_of(engine))
     assert "regular file" in error_of(engine)
