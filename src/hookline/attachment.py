@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,8 @@ DIALECT = "agentyk"
 Attachable = HookObject | Iterable[HookObject]
 """One hook object, or several in order."""
 
-_POLICIES: dict[Policy, OnError] = {"block": "block", "warn": "warn", "allow": "ignore"}
+POLICIES: Mapping[Policy, OnError] = {"block": "block", "warn": "warn", "allow": "ignore"}
+"""The policies of hook objects in Hookline's own words."""
 
 
 class Attachments:
@@ -80,8 +81,8 @@ def _make_hook(found: HookObject, limit_s: float) -> Hook:
         execution=Execution(
             mode="blocking",
             timeout_s=found.timeout_ms / 1000 if isinstance(found, ShellHook) else limit_s,
-            on_error=_POLICIES[policy],
-            on_provoked_error=_POLICIES[policy],
+            on_error=POLICIES[policy],
+            on_provoked_error=POLICIES[policy],
             hides_result=found.event == "post_tool_use",
         ),
         description=str(getattr(found, "description", "")),
