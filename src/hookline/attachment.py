@@ -15,13 +15,10 @@ from hookline.objects.condition import make_match
 from hookline.objects.protocol import HookObject, check_objects, read_matcher, read_policy
 from hookline.objects.records import Policy
 from hookline.objects.shell import ShellHook
-from hookline.objects.wire import EVENTS
+from hookline.objects.wire import DIALECT, EVENTS
 from hookline.problem import Place
 from hookline.process.child import Child
 from hookline.runners.object import ObjectRunner
-
-DIALECT = "agentyk"
-"""The dialect whose names and rules hook objects follow."""
 
 Attachable = HookObject | Iterable[HookObject]
 """One hook object, or several in order."""

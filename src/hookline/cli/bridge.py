@@ -7,13 +7,15 @@ import json
 import os
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
-from hookline.bridge import Format, Kind, Program, Said, read_event, run_program, take_surplus, to_reply
-from hookline.cli.options import silence_log
+from hookline.bridge.answer import Said, to_reply
+from hookline.bridge.program import Format, Kind, Program, read_event, take_surplus
+from hookline.bridge.run import Way, run_program
 from hookline.cli.screen import say
 from hookline.errors import ConfigError, PayloadError
 from hookline.events import Event
@@ -67,7 +69,6 @@ def command(
 
     Exits with 0 when the program could answer, and otherwise with 1 or the program's own status.
     """
-    silence_log()
     event = read_event(_read_payload(os.environ.get(_PAYLOAD_VARIABLE)))
     reply_file = os.environ.get(_REPLY_VARIABLE)
     hook_id = hook_id or os.environ.get(_ID_VARIABLE) or "bridge"
@@ -84,11 +85,15 @@ def command(
         is_heard=not no_reply,
     )
 
+    # The module of the format alone, since a bridge is started for each run of a hook.
+    way: Way = import_module(f"hookline.bridge.{format_}").WAY
+
     async def run() -> Said | None:
-        task = asyncio.ensure_future(run_program(program, event, surplus))
+        task = asyncio.current_task()
+        assert task is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         try:
-            return await task
+            return await run_program(way, program, event, surplus)
         except asyncio.CancelledError:  # the time of the hook around is up
             return None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hookline.bridge import Format
+from hookline.bridge.program import Format
 from hookline.cli.options import json_option
 from hookline.cli.screen import paint, reveal, say, say_json
 from hookline.conversion.base import Conversion, Loss

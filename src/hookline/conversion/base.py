@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hookline.bridge import OWN_PREFIX, Format
+from hookline.bridge.program import OWN_PREFIX, Format
 from hookline.dialects.entry import MAX_ID_LENGTH
 from hookline.hook import Execution, Match
 from hookline.problem import Place

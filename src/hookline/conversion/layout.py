@@ -19,8 +19,8 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 def write_file(conversion: Conversion) -> str:
     """The text of a native hooks file with what a setup has become."""
-    lines = [*_comment(f"Imported by hookline import from {_show(conversion.source)}."), "#"]
-    lines += _comment("Each program runs as its own format has it: hookline bridge stands between.")
+    lines = [f"# Imported by hookline import from {_show(conversion.source)}.", "#"]
+    lines += ["# Each program runs as its own format has it: hookline bridge stands between."]
     if conversion.remarks:
         lines += ["#", "# Different for all hooks here:", *_list(conversion.remarks)]
     if conversion.left_out:
@@ -40,7 +40,7 @@ def write_file(conversion: Conversion) -> str:
 
 
 def _write_entry(entry: Converted) -> Iterator[str]:
-    yield from _comment(_show(str(entry.place)), "  ")
+    yield f"  # {_show(str(entry.place))}"
     if entry.losses:
         yield "  # Not kept:"
         yield from _list((loss.message for loss in entry.losses), "  ")
@@ -135,10 +135,6 @@ def _list(texts: Any, indent: str = "") -> Iterator[str]:
         first, *rest = _wrap(_show(text), indent)
         yield f"{indent}#   * {first}"
         yield from (f"{indent}#     {line}" for line in rest)
-
-
-def _comment(text: str, indent: str = "") -> Iterator[str]:
-    yield from (f"{indent}# {line}" for line in _wrap(text, indent))
 
 
 def _wrap(text: str, indent: str) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from hookline.bridge import Format
+from hookline.bridge.program import Format
 from hookline.conversion.base import Conversion
 from hookline.conversion.chrys import convert_chrys
 from hookline.conversion.objects import convert_objects
@@ -32,7 +33,7 @@ def convert(path: Path, format_: Format | None = None) -> Conversion:
     if (format_ == "vix") != path.is_dir():
         wanted = "folder of hook folders" if format_ == "vix" else "file"
         raise ConfigError(f"{path} is no {wanted}, which a setup of {format_} is")
-    return CONVERTERS[format_](path.absolute())
+    return CONVERTERS[format_](Path(os.path.abspath(path)))  # noqa: PTH100 - a link in the path keeps its name
 
 
 def find_format(path: Path) -> Format:
