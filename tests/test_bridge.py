@@ -102,6 +102,24 @@ def test_arguments_of_a_megabyte_reach_the_program(bench: Bench):
     assert json.loads((bench.project / "seen").read_text())["data"]["arguments"] == payload["tool"]["args"]
 
 
+@pytest.mark.parametrize("value", ["rm \ud800", "rm \ud83d", "\x00", 10**30, 1e300, {"a": [None, True]}, "x\u2028y"])
+@pytest.mark.parametrize("format_", ["chrys", "vix", "objects"])
+def test_no_value_of_an_argument_keeps_a_guard_from_its_answer(bench: Bench, format_: str, value: Any):
+    """What a model may put into a call, or into the name of a tool, must not make a guard fail."""
+    payload = {**CALL, "tool": {"name": "bash \ud800", "args": {"command": value}}}
+    program = {"chrys": """printf '{"action":"block"}' > "$CHRYS_HOOK_RESULT\"""", "vix": "exit 2", "objects": "exit 1"}
+    ended = ask(bench, format_, program[format_], payload=payload)
+    assert json.loads(ended.stdout)["action"] == "block"
+
+
+def test_a_reply_is_no_longer_than_what_it_was_made_from(bench: Bench):
+    payload = {**CALL, "tool": {"name": "bash", "args": {"command": "x" * 1_000_000}}}
+    reply = json.dumps({"action": "modify", "args_override": {"n": "漢" * 100}}, ensure_ascii=False)
+    ended = ask(bench, "chrys", f"printf %s '{reply}' > \"$CHRYS_HOOK_RESULT\"", payload=payload)
+    assert json.loads(ended.stdout) == json.loads(reply)
+    assert len(ended.stdout.encode()) <= len(reply.encode()) + 1
+
+
 def test_what_nobody_waits_for_counts_for_nothing(bench: Bench):
     ended = ask(bench, "vix", "--no-reply", "exit 2")
     assert (ended.returncode, ended.stdout) == (0, "")

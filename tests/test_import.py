@@ -17,10 +17,14 @@ from msgspec.structs import replace
 from entries import command_hook, make_entry, script_hook, shell_hook, write_file
 from hook_folders import make_spec
 from hookline import AfterToolCall, AfterTurn, Decision, Engine, Event, SessionStart, Tool, ToolResult
+from hookline.config.file import load_file
 from hookline.config.json_text import parse_json
+from hookline.config.lint import lint_file
+from hookline.config.locate import HookFile
 from hookline.conversion.base import Conversion
 from hookline.conversion.layout import write_file as write_native
 from hookline.conversion.setup import convert
+from hookline.dialects.native import NATIVE
 from hookline.errors import ConfigError
 from hookline.objects.specs import read_specs
 from support import Bench, make_event, make_prompt_event, make_result_event
@@ -63,6 +67,8 @@ class Setups:
         conversion = convert(path)
         engine = self._bench.open(write_native(conversion), dialects=["native"])
         assert [str(problem) for problem in engine.problems] == []
+        file = HookFile(layer="project", dialect=NATIVE, path=self._bench.hooks_folder() / "hooks.yaml")
+        assert {problem.code for problem in lint_file(load_file(file))} <= {"broad-gate"}
         return engine, conversion
 
     def original(self, path: Path) -> Engine:

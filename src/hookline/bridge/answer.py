@@ -49,19 +49,18 @@ def fit(run: Run, answer: Answer, event: Event) -> Said:
     edited = apply_edits(event, fitting.edits)
     if edited is event:
         return Said(outcome=replace(fitting, edits=()), run=run, notes=notes)
-    override = _find_override(event, edited)
-    if override is not None:
-        edit = replace(fitting.edits[0], operation="merge", value=override)
-        return Said(outcome=replace(fitting, edits=(edit,)), run=run, notes=notes)
+    if _is_merge(event, edited):
+        # Only what the program named, since a reply must not grow with the arguments there are.
+        edits = tuple(replace(edit, operation="merge") for edit in fitting.edits)
+        return Said(outcome=replace(fitting, edits=edits), run=run, notes=notes)
     return Said(outcome=_stop(run, event, edited), run=run, notes=notes)
 
 
-def _find_override(event: Event, edited: Event) -> dict[str, Any] | None:
-    """The arguments to be merged into those there are, None where that does not make them what they are to be."""
+def _is_merge(event: Event, edited: Event) -> bool:
+    """Whether the change is one of a tool's arguments that takes none of them away."""
     if not isinstance(event.fields, BeforeToolCall) or not isinstance(edited.fields, BeforeToolCall):
-        return None
-    before, after = event.fields.tool.args, edited.fields.tool.args
-    return dict(after) if before.keys() <= after.keys() else None
+        return False
+    return event.fields.tool.args.keys() <= edited.fields.tool.args.keys()
 
 
 def _stop(run: Run, event: Event, edited: Event) -> Outcome:

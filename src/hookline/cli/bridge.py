@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -91,7 +92,8 @@ def command(
     async def run() -> Said | None:
         task = asyncio.current_task()
         assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        with contextlib.suppress(NotImplementedError):  # Windows has no such signals
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         try:
             return await run_program(way, program, event, surplus)
         except asyncio.CancelledError:  # the time of the hook around is up
@@ -105,8 +107,9 @@ def _tell(said: Said, event: Event, reply_file: str | None, program: Program) ->
     """Hand on what the program wrote and what it said; returns the exit status."""
     if said.run is not None:
         sys.stderr.write(said.run.stderr)
-        # Elsewhere stdout is the reply, which is read already.
-        sys.stdout.write(said.run.stdout if program.format == "chrys" else "")
+        # Elsewhere stdout is the reply, which is read already; by hand, stdout is for the reply alone.
+        stdout = sys.stderr if reply_file is None else sys.stdout
+        stdout.write(said.run.stdout if program.format == "chrys" else "")
     for note in said.notes:
         say(f"hookline bridge: ignored: {note}", to_stderr=True)
     if isinstance(said.outcome, Failure):
@@ -117,7 +120,7 @@ def _tell(said: Said, event: Event, reply_file: str | None, program: Program) ->
         return 0
     reply = to_reply(said.outcome)
     if reply != {"action": "allow"}:
-        _write_reply(json.dumps(reply, default=dict), reply_file)
+        _write_reply(_to_json(reply), reply_file)
     elif reply_file is None:
         say(f"no objection to {event.name}", to_stderr=True)
     return 0
@@ -133,9 +136,19 @@ def _read_payload(name: str | None) -> dict[str, Any]:
     return data
 
 
+def _to_json(reply: dict[str, Any]) -> str:
+    """A reply that is no longer than what it was made from, unless it holds half a character."""
+    text = json.dumps(reply, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(reply)
+    return text
+
+
 def _write_reply(text: str, name: str | None) -> None:
     if name is None:
-        say(text)
+        sys.stdout.buffer.write(f"{text}\n".encode())
         return
     try:
         Path(name).write_text(text, encoding="utf-8")

@@ -21,8 +21,9 @@ from hookline.runners.environment import template_names
 
 REMARKS = (
     (
-        "The hooks of an event run one after another, and each sees what those before it have changed; in vix they run"
-        " side by side on the same input, and of several replacements the first stands."
+        "The hooks of an event run one after another, and each sees what those before it have changed; after a"
+        " deny the others are not asked. In vix all run side by side on the same input, and of several replacements the"
+        " first stands."
     ),
     (
         "What the host alone knows (model, permission_mode, origin and the like) is empty in what a command reads, and"
