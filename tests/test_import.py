@@ -373,6 +373,13 @@ def test_a_broken_folder_that_guarded_is_a_danger(setups: Setups):
     assert convert(path).is_dangerous
 
 
+def test_a_folder_that_cannot_be_read_may_have_guarded_and_is_a_danger(setups: Setups):
+    path = setups.vix(hook=vix("true"), other=vix("true"))
+    (path / "hook" / "hook.json").write_text("{", encoding="utf-8")
+    [loss] = [loss for loss in convert(path).losses if loss.is_left_out]
+    assert (loss.hook_id, loss.is_dangerous) == ("hook", True)
+
+
 def test_an_observer_that_is_left_out_is_no_danger(setups: Setups):
     path = setups.vix(hook=make_spec(event="Stop", enabled=True, command=None, prompt="p"))
     conversion = convert(path)

@@ -6,12 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from hookline.config.folders import FolderSet, find_folders
 from hookline.conversion.base import Bridge, Conversion, Converted, Ids, Loss, Origin, find_unwritable, make_entry
 from hookline.dialects.native import NATIVE
-from hookline.dialects.vix import VIX
 from hookline.errors import ConfigError
 from hookline.folders.event_names import SOURCES
 from hookline.folders.json_text import trim
@@ -32,6 +29,8 @@ REMARKS = (
     "No state.json and no log of vix is written; hookline log has the history.",
 )
 _NAMES = re.compile(r"[A-Za-z0-9_-]+(?:\|[A-Za-z0-9_-]+)*")
+# Problems that leave nothing to be known of a hook, which may have been a guard.
+_UNREADABLE = frozenset({"unreadable-file", "json-syntax"})
 _MOST_NAMES = 16
 _TOOL_EVENTS = frozenset({"before_tool_call", "after_tool_call", "permission_request"})
 _NATIVE_TEMPLATES = tuple(f"${{{name}}}" for name in template_names(NATIVE))
@@ -71,7 +70,7 @@ def _find_invalid(found: FolderSet) -> Iterator[Loss]:
             hook_id=problem.hook_id or problem.place.path.name,
             place=problem.place,
             message=problem.message,
-            is_dangerous=problem.hook_id in guards,
+            is_dangerous=problem.hook_id in guards or problem.code in _UNREADABLE,
             is_left_out=True,
         )
 
@@ -105,7 +104,7 @@ def _make(hook: Hook, spec: FolderSpec, match: Match, matcher: str, entry_id: st
         id=hook.id,
         place=hook.source.place,
         event=hook.event,
-        execution=replace(hook.execution, on_error=spec.on_error),
+        execution=hook.execution,
         enabled=hook.enabled,
         description=hook.description,
     )
@@ -125,4 +124,4 @@ def _find_losses(hook: Hook, spec: FolderSpec) -> Iterator[str]:
         yield "where it wants to replace the prompt, the prompt is blocked instead"
     for template in _NATIVE_TEMPLATES:
         if template in spec.cwd:
-            yield f"cwd: {template} is filled in here, and stands for itself in {VIX.name}"
+            yield f"cwd: {template} is filled in here, and stands for itself in vix"
