@@ -69,6 +69,8 @@ LEVELS = {
     "lifecycle": LIFECYCLE,
     "adapters": HOSTS,
     "cli": HOSTS,
+    "bridge": HOSTS,
+    "conversion": HOSTS,
     "demo": HOSTS,
     "modules": HOSTS,  # one place to import from, for authors of modules and of hosts
     "terminal": HOSTS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,16 @@ from hookline.objects.condition import make_match
 from hookline.objects.protocol import HookObject, check_objects, read_matcher, read_policy
 from hookline.objects.records import Policy
 from hookline.objects.shell import ShellHook
-from hookline.objects.wire import EVENTS
+from hookline.objects.wire import DIALECT, EVENTS
 from hookline.problem import Place
 from hookline.process.child import Child
 from hookline.runners.object import ObjectRunner
 
-DIALECT = "agentyk"
-"""The dialect whose names and rules hook objects follow."""
-
 Attachable = HookObject | Iterable[HookObject]
 """One hook object, or several in order."""
 
-_POLICIES: dict[Policy, OnError] = {"block": "block", "warn": "warn", "allow": "ignore"}
+POLICIES: Mapping[Policy, OnError] = {"block": "block", "warn": "warn", "allow": "ignore"}
+"""The policies of hook objects in Hookline's own words."""
 
 
 class Attachments:
@@ -80,8 +78,8 @@ def _make_hook(found: HookObject, limit_s: float) -> Hook:
         execution=Execution(
             mode="blocking",
             timeout_s=found.timeout_ms / 1000 if isinstance(found, ShellHook) else limit_s,
-            on_error=_POLICIES[policy],
-            on_provoked_error=_POLICIES[policy],
+            on_error=POLICIES[policy],
+            on_provoked_error=POLICIES[policy],
             hides_result=found.event == "post_tool_use",
         ),
         description=str(getattr(found, "description", "")),

@@ -18,11 +18,13 @@ EXIT_INTERRUPT = 130
 # Each verb's module is imported when it is asked for, so that one verb does not pay for another's imports.
 VERBS = {
     "init": "write a first hooks file, with a guard that works",
+    "import": "write native hooks that do what hooks of another format do",
     "check": "report every problem of every hooks file",
     "list": "show all hooks in the order in which they run",
     "events": "show all events and what hooks may do on them",
     "explain": "say for each hook of an event whether it would run, and why not",
     "test": "run one hook and show its input, output, reply and timing",
+    "bridge": "run a hook program of another format inside a native hook",
     "fire": "report an event and run its hooks",
     "enable": "switch a hook on in its file",
     "disable": "switch a hook off in its file",
@@ -32,6 +34,9 @@ VERBS = {
     "untrust": "take that back",
     "demo": "watch a small scripted agent with hooks",
 }
+
+# Words that no module can have for its name.
+_MODULES = {"import": "importing"}
 
 
 class VerbGroup(click.Group):
@@ -47,7 +52,7 @@ class VerbGroup(click.Group):
         if cmd_name not in VERBS:
             return None
         del ctx
-        command: click.Command = import_module(f"hookline.cli.{cmd_name}").command
+        command: click.Command = import_module(f"hookline.cli.{_MODULES.get(cmd_name, cmd_name)}").command
         return command
 
     def resolve_command(

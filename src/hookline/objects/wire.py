@@ -23,6 +23,9 @@ from hookline.objects.records import (
 from hookline.objects.value import to_text
 from hookline.outcome import Answer, Edit, Failure
 
+DIALECT = "agentyk"
+"""The dialect whose names and rules hook objects follow."""
+
 EVENTS: Mapping[ObjectEvent, str] = {
     "session_start": "session_start",
     "session_end": "session_end",
