@@ -34,7 +34,6 @@ from hookline import (
     ToolResult,
     UserPromptSubmit,
 )
-from hookline.cli.describe import hook_to_json
 from hookline.handlers.modules import HookError
 from hookline.match import compile_match, find_mismatch
 from support import Bench, find_run, make_event, make_prompt_event, make_result_event
@@ -203,7 +202,7 @@ async def test_an_attached_object_is_listed_like_every_hook(engine: Engine):
             ShellHook("b", "turn_end", "true", timeout_ms=700, description="counts"),
         ]
     )
-    first, second = map(hook_to_json, engine.hooks)
+    first, second = engine.snapshot()["hooks"]
     assert (first["event"], first["layer"], first["dialect"], first["on_error"]) == (
         "before_tool_call",
         "code",
