@@ -76,6 +76,7 @@ LEVELS = {
     "terminal": HOSTS,
     "recording": HOSTS,
     "telemetry": HOSTS,
+    "prompting": HOSTS,
     "testing": HOSTS,
     "finish": HOSTS,  # what a detached hook's supervisor turns into: a program of its own
     "__main__": HOSTS,

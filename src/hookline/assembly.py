@@ -10,6 +10,7 @@ from msgspec import Struct
 from hookline.background import Background
 from hookline.delivery import Deliveries
 from hookline.dialects.table import DIALECTS
+from hookline.dialects.vix import VIX
 from hookline.dispatch import Ports
 from hookline.events import Event
 from hookline.folders.recorder import FolderRecorder
@@ -20,6 +21,7 @@ from hookline.outbox.files import FileOutbox
 from hookline.outbox.store import OutboxStore
 from hookline.registry import Stretch
 from hookline.runlog import RunLog
+from hookline.runners.agent import AgentRunner
 from hookline.runners.base import Progress, Runner
 from hookline.runners.checked import CheckedRunner, RunnerByKind
 from hookline.runners.command import CommandRunner
@@ -27,7 +29,6 @@ from hookline.runners.depth import find_stop_reason, read_depth
 from hookline.runners.detached import DetachedFolders, DetachedLauncher
 from hookline.runners.exchange import Exchange
 from hookline.runners.preparation import Preparation, Surroundings
-from hookline.runners.unwired import UnwiredRunner
 from hookline.telling import Teller
 from hookline.waiting import wait_for
 
@@ -44,6 +45,7 @@ class Assembly(Struct, frozen=True, kw_only=True, eq=False):
     matcher: Matcher
     teller: Teller
     recorder: FolderRecorder
+    agents: AgentRunner
     ports: Ports
     stop_reason: str | None
 
@@ -83,11 +85,12 @@ def assemble(
     preparation = Preparation(surroundings, adopt=background.adopt)
     folders = DetachedFolders(calls=home / "detached", outputs=home / "logs", log=home / "log", outbox=home / "outbox")
     processes = CommandRunner(preparation, exchange, adopt=background.adopt)
+    agents = AgentRunner(processes, VIX.decode_text)
     by_kind = RunnerByKind(
         processes,
         get_handlers=lambda: get_handling().runner,
         get_objects=lambda: get_handling().objects.runner,
-        agents=UnwiredRunner(),
+        agents=agents,
     )
     checked = CheckedRunner(runner or by_kind, hooks.find_refusal)
 
@@ -119,6 +122,7 @@ def assemble(
         matcher=matcher,
         teller=teller,
         recorder=recorder,
+        agents=agents,
         ports=ports,
         stop_reason=find_stop_reason(depth, layers.settings),
     )

@@ -28,6 +28,7 @@ from hookline.hook import Hook
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
 from hookline.reloading import Opening, log_problems
+from hookline.runners.agent import PromptRunner
 from hookline.runners.base import Payload, Runner
 from hookline.runners.checked import stop_run
 from hookline.waiting import is_on_asyncio, run_in_thread, wait_for
@@ -58,6 +59,7 @@ class Engine(HookHolder):
         keeps_log: bool = True,
         host: Host | None = None,
         ui: UI | None = None,
+        prompts: PromptRunner | None = None,
         opening: Opening | None = None,
     ) -> None:
         """
@@ -72,6 +74,7 @@ class Engine(HookHolder):
             keeps_log=keeps_log,
             host=host,
             ui=ui,
+            prompts=prompts,
             opening=opening,
             fire_failure=self._fire_failure,
         )
@@ -89,6 +92,7 @@ class Engine(HookHolder):
         broken_config: BrokenConfig = "closed",
         host: Host | None = None,
         ui: UI | None = None,
+        prompts: PromptRunner | None = None,
         providers: Sequence[Provider] = (),
         vix_hooks: str | os.PathLike[str] | None = None,
     ) -> Self:
@@ -101,8 +105,8 @@ class Engine(HookHolder):
         only as the user has trusted them (`hookline trust`); `trust` may also be `"all"`, `"none"`, or the
         digests that are trusted. A user's or trusted project's file that cannot be parsed keeps closed what it
         guarded; `broken_config="open"` does without. What could not be loaded is in `problems`, and is logged.
-        Modules act on the `host` and ask the user through the `ui`; `providers` find more of them. `vix_hooks` is the
-        folder of the user's hook folders, which enables their dialect.
+        Modules act on the `host` and ask the user through the `ui`; `providers` find more of them. `prompts` puts the
+        prompts of hooks to a model. `vix_hooks` is the folder of the user's hook folders, which enables their dialect.
 
         Raises `ConfigError` for an option that cannot be honoured, and for a required module that cannot be loaded.
         """
@@ -115,7 +119,7 @@ class Engine(HookHolder):
             providers=providers,
             vix_hooks=None if vix_hooks is None else Path(os.path.abspath(vix_hooks)),  # noqa: PTH100 - as above
         )
-        engine = cls(opening.load(), host=host, ui=ui, opening=opening)
+        engine = cls(opening.load(), host=host, ui=ui, prompts=prompts, opening=opening)
         engine.start()
         log_problems(engine.problems)
         return engine

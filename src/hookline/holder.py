@@ -16,6 +16,7 @@ from hookline.outbox.store import OutboxStore
 from hookline.outcome import Decision
 from hookline.problem import Problem
 from hookline.reloading import Opening, Reloaded, Reloader
+from hookline.runners.agent import PromptRunner, Workflow
 from hookline.runners.base import Runner
 from hookline.waiting import run_in_thread
 
@@ -41,6 +42,7 @@ class HookHolder:
         keeps_log: bool,
         host: Host | None,
         ui: UI | None,
+        prompts: PromptRunner | None,
         opening: Opening | None,
         fire_failure: Callable[[Event], object],
     ) -> None:
@@ -56,6 +58,7 @@ class HookHolder:
             get_handling=lambda: self.handling,
             fire_failure=fire_failure,
         )
+        self._parts.agents.prompts = prompts
         self._catalogue = Catalogue(self._hooks, self._parts)
         self._reloader = Reloader(
             self._hooks, self._parts.deliveries, opening=opening, find_handling=self._find_handling
@@ -120,6 +123,11 @@ class HookHolder:
     def connect(self, *, host: Host | None = None, ui: UI | None = None) -> None:
         """Let handlers act on another host, or ask the user through another interface, from now on."""
         self.handling.connect(host, ui)
+
+    @property
+    def workflows(self) -> dict[str, Workflow]:
+        """What workflows hooks may name; a host adds its own: functions, plain or async, from a `Task` to a text."""
+        return self._parts.agents.workflows
 
     @property
     def modules(self) -> Modules:

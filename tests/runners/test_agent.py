@@ -49,7 +49,9 @@ def open_engine(bench: Bench, folders: Path, model: Model | None = None, **optio
     return bench.open(vix_hooks=folders, prompts=model, **options)
 
 
-async def fire(bench: Bench, folders: Path, model: Model | None, *, event: Event | None = None, **options: Any) -> Decision:
+async def fire(
+    bench: Bench, folders: Path, model: Model | None, *, event: Event | None = None, **options: Any
+) -> Decision:
     return await open_engine(bench, folders, model, **options).fire(event or bench.event())
 
 

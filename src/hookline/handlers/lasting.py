@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 from collections.abc import Coroutine, Generator
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
-class EndingCoroutine(Coroutine[Any, Any, None]):
+class EndingCoroutine(Coroutine[Any, Any, T]):
     """
     Runs another coroutine, which can put off one cancellation but not the next.
 
@@ -18,12 +20,12 @@ class EndingCoroutine(Coroutine[Any, Any, None]):
 
     __slots__ = ("_cancellations", "_inner", "is_given_up")
 
-    def __init__(self, inner: Coroutine[Any, Any, None]) -> None:
+    def __init__(self, inner: Coroutine[Any, Any, T]) -> None:
         self._inner = inner
         self._cancellations = 0
         self.is_given_up = False
 
-    def __await__(self) -> Generator[Any, Any, None]:
+    def __await__(self) -> Generator[Any, Any, T]:
         return self._inner.__await__()
 
     def send(self, value: Any, /) -> Any:

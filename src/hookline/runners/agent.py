@@ -21,6 +21,7 @@ from hookline.dialects.base import Dialect
 from hookline.dialects.table import get_dialect
 from hookline.dialects.wire import UnencodableError
 from hookline.events import Event
+from hookline.handlers.lasting import EndingCoroutine
 from hookline.hook import AgentAction, Hook, PromptAction, ShellAction, WorkflowAction, WorkflowStep
 from hookline.outcome import Answer, Failure, Run
 from hookline.runners.base import Payload, Runner
@@ -78,11 +79,12 @@ class AgentRunner:
     """
     Runs prompt and workflow hooks by what the host gave; without that they fail, so that they are missed.
 
-    `processes` runs the commands among the steps of a workflow.
+    `processes` runs the commands among the steps of a workflow; `read_text` tells what a final text says.
     """
 
-    def __init__(self, processes: Runner) -> None:
+    def __init__(self, processes: Runner, read_text: Callable[[str, Hook], Answer | Failure]) -> None:
         self._processes = processes
+        self._read_text = read_text
         self.prompts: PromptRunner | None = None
         self.workflows: dict[str, Workflow] = {}
 
@@ -90,18 +92,19 @@ class AgentRunner:
         """Run the hook to its end or its time limit."""
         run_id = run_id or uuid.uuid4().hex
         started_at = time.monotonic()
-        work = asyncio.ensure_future(self._work(hook, payload))
+        ending = EndingCoroutine(self._work(hook, payload))
+        work = asyncio.get_running_loop().create_task(ending)
         try:
             await asyncio.wait({work}, timeout=hook.execution.timeout_s)
         except asyncio.CancelledError:
-            _give_up(work)
+            _give_up(work, ending, hook)
             raise
         took_ms = round((time.monotonic() - started_at) * 1000, 3)
         if not work.done():
-            _give_up(work)
+            _give_up(work, ending, hook)
             failure = Failure(kind="timeout", message=f"no end within {hook.execution.timeout_s:g} s")
             return Run(hook=hook, id=run_id, status="timeout", outcome=failure, duration_ms=took_ms)
-        outcome, text = _read(work, hook)
+        outcome, text = self._read(work, hook)
         return Run(
             hook=hook,
             id=run_id,
@@ -111,6 +114,20 @@ class AgentRunner:
             stdout=text[:_LONGEST_KEPT],
             reply=text or None,
         )
+
+    def _read(self, work: asyncio.Future[str], hook: Hook) -> tuple[Answer | Failure, str]:
+        """What the work ended with: its outcome, and its text."""
+        try:
+            text = work.result()
+        except _Decided as decided:
+            return decided.outcome, ""
+        except (_UnrunnableError, UnencodableError) as error:
+            return Failure(kind="spawn", message=str(error)), ""
+        except asyncio.CancelledError:
+            return Failure(kind="crash", message="it cancelled itself"), ""
+        except Exception as error:  # boundary: prompt runners and workflows are the host's code
+            return Failure(kind="crash", message=f"{type(error).__name__}: {error}"), ""
+        return self._read_text(text, hook), text
 
     async def _work(self, hook: Hook, payload: Payload) -> str:
         dialect = get_dialect(hook.source.dialect)
@@ -162,7 +179,7 @@ def _make_task(hook: Hook, payload: Payload, dialect: Dialect) -> Task:
     return Task(
         hook=hook,
         event=payload.event,
-        title=f"Hook: {hook.description or hook.id}",
+        title=action.title or f"Hook: {hook.id}",
         message=dialect.to_json(data).decode(),
         payload=data,
         cwd=action.cwd or payload.event.cwd,
@@ -183,27 +200,15 @@ def _check(text: object, who: str) -> str:
     return text
 
 
-def _read(work: asyncio.Future[str], hook: Hook) -> tuple[Answer | Failure, str]:
-    """What the work ended with: its outcome, and its text."""
-    try:
-        text = work.result()
-    except _Decided as decided:
-        return decided.outcome, ""
-    except (_UnrunnableError, UnencodableError) as error:
-        return Failure(kind="spawn", message=str(error)), ""
-    except asyncio.CancelledError:
-        return Failure(kind="crash", message="it cancelled itself"), ""
-    except Exception as error:  # boundary: prompt runners and workflows are the host's code
-        return Failure(kind="crash", message=f"{type(error).__name__}: {error}"), ""
-    return get_dialect(hook.source.dialect).decode_text(text, hook), text
-
-
-def _give_up(work: asyncio.Future[str]) -> None:
+def _give_up(work: asyncio.Task[str], ending: EndingCoroutine[str], hook: Hook) -> None:
+    """Cancel the work, and once more after the grace, which ends also what swallows it."""
+    ending.is_given_up = True
     work.cancel()
+    work.get_loop().call_later(hook.execution.kill_grace_s, work.cancel)
     work.add_done_callback(_hear)
 
 
-def _hear(work: asyncio.Future[str]) -> None:
+def _hear(work: asyncio.Task[str]) -> None:
     """What becomes of work that was given up is of no interest, and must not be reported as forgotten."""
     if not work.cancelled():
         work.exception()
