@@ -72,7 +72,10 @@ def _make_hook(found: HookObject, limit_s: float) -> Hook:
             keeps_time=is_shell,
         ),
         source=Source(
-            layer="code", dialect=DIALECT, place=Place(path=Path("<code>")) if is_shell else place_of(found.run)
+            layer="code",
+            dialect=DIALECT,
+            place=Place(path=Path("<code>")) if is_shell else place_of(found.run),
+            hears_unbegun=True,
         ),
         match=make_match(found.event, read_matcher(found)),
         execution=Execution(

@@ -149,7 +149,8 @@ class AfterTurn(Struct, frozen=True, kw_only=True):
     A turn has ended: normally, by a failure, or interrupted; `failed` is true for the latter two.
 
     What the host tells besides: the turn's `messages`, the `response`, the `error`, and the number of tool calls
-    and of model calls (`iterations`).
+    and of model calls (`iterations`). With a `turn` of 0 the turn never began, since its prompt was blocked; only
+    hook objects are told of that.
     """
 
     turn: int

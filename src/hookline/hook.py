@@ -201,9 +201,9 @@ class Source(Struct, frozen=True, kw_only=True):
     """
     Where a hook comes from: the layer, the dialect it is written in, and the place of its entry.
 
-    `evaluation` is a property of the dialect: how the answers of its hooks in one layer are put together. So is
-    `hears_rejected`: of which calls that did not run `after_tool_call` tells it: all, those that the user rejected, or
-    none.
+    What follows are properties of the dialect. `evaluation`: how the answers of its hooks in one layer are put
+    together. `hears_rejected`: of which calls that did not run `after_tool_call` tells them, all, those that the user
+    rejected, or none. `hears_unbegun`: whether `after_turn` tells of a turn that never began.
     `context_lead` is what the model reads before the contexts of hooks that are asked side by side; where there is
     one, context means something although the event's row has none.
     """
@@ -213,6 +213,7 @@ class Source(Struct, frozen=True, kw_only=True):
     place: Place
     evaluation: Evaluation = "chain"
     hears_rejected: Rejected = "all"
+    hears_unbegun: bool = False
     context_lead: str = ""
 
 

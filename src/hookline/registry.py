@@ -14,8 +14,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hookline.events import Event
-from hookline.fields import AfterToolCall
-from hookline.hook import HandlerAction, Hook, Settings
+from hookline.fields import AfterToolCall, AfterTurn
+from hookline.hook import HandlerAction, Hook, Settings, Source
 from hookline.match import CompiledMatch, compile_match, find_subject
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ _NOTHING = Selection()
 
 
 _Key = tuple[str | None, str | None, str | None, str | None]
-"""The tool's name and kind where hooks name them, who rejected the call, and the event's subject."""
+"""The tool's name and kind where hooks name them, what makes the event special, and its subject."""
 
 
 class _EventIndex(Struct, eq=False):
@@ -120,9 +120,9 @@ class _EventIndex(Struct, eq=False):
         tool = event.tool
         name = tool.name if tool is not None and tool.name in self.tool_names else None
         kind = tool.kind if tool is not None and tool.kind in self.tool_kinds else None
-        rejected_by = event.fields.result.rejection_source if type(event.fields) is AfterToolCall else None
+        special = _find_special(event)
         subject = find_subject(event) if self.has_subjects else None
-        key = (name, kind, rejected_by, subject)
+        key = (name, kind, special, subject)
         selection = self.selections.get(key)
         if selection is None:
             selection = self._narrow(*key)
@@ -135,13 +135,13 @@ class _EventIndex(Struct, eq=False):
         if len(key[-1] or "") <= _LONGEST_REMEMBERED:
             self.selections[key] = selection
 
-    def _narrow(self, name: str | None, kind: str | None, rejected_by: str | None, subject: str | None) -> Selection:
+    def _narrow(self, name: str | None, kind: str | None, special: str | None, subject: str | None) -> Selection:
         fitting = [
             entry
             for entry in self.entries
             if entry.hook.match.tool_name in (None, name)
             and entry.hook.match.tool_kind in (None, kind)
-            and (rejected_by is None or entry.hook.source.hears_rejected in ("all", rejected_by))
+            and (special is None or _hears(entry.hook.source, special))
             and (entry.subject is None or entry.subject.fullmatch(subject or ""))
         ]
         blocking = tuple(entry for entry in fitting if entry.hook.is_blocking)
@@ -152,6 +152,18 @@ class _EventIndex(Struct, eq=False):
             stretches=_find_stretches(blocking),
             links=_find_links(blocking, others),
         )
+
+
+def _find_special(event: Event) -> str | None:
+    """What makes an event one that not every hook hears of: a call that was rejected, a turn that never began."""
+    fields = event.fields
+    if type(fields) is AfterToolCall:
+        return fields.result.rejection_source
+    return "unbegun" if type(fields) is AfterTurn and fields.turn == 0 else None
+
+
+def _hears(source: Source, special: str) -> bool:
+    return source.hears_unbegun if special == "unbegun" else source.hears_rejected in ("all", special)
 
 
 def make_stretch(entries: Sequence[Entry]) -> Stretch:

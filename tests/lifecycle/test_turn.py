@@ -217,7 +217,9 @@ async def test_a_blocked_prompt_starts_no_turn(face: Face):
     with pytest.raises(PromptBlockedError):
         async with face.live(make_session(diary).turn("go")):
             pass
-    assert diary.entries == ["user_prompt_submit"]
+    assert diary.entries == ["user_prompt_submit", "after_turn"]
+    told = {"turn": 0, "status": "failed", "failed": True, "error": "no"}
+    assert diary.fields("after_turn").items() >= told.items()
 
 
 async def test_a_blocked_prompt_uses_up_no_number(face: Face):
@@ -268,7 +270,7 @@ async def test_a_prompt_in_question_is_blocked_if_the_human_does_not_say_yes(ask
     with pytest.raises(PromptBlockedError, match=r"a key\?"):
         async with make_session(diary, ask=ask).turn("go"):
             pass
-    assert diary.names == ["user_prompt_submit"]
+    assert diary.names == ["user_prompt_submit", "after_turn"]
 
 
 @pytest.mark.parametrize("ask", YES)
@@ -284,7 +286,7 @@ async def test_a_plain_program_may_be_told_no(diary: Diary, ask: Callable[[Asked
     diary = Diary({"user_prompt_submit": asked()})
     with pytest.raises(PromptBlockedError), make_session(diary, ask=ask).turn("go"):
         pass
-    assert diary.names == ["user_prompt_submit"]
+    assert diary.names == ["user_prompt_submit", "after_turn"]
 
 
 async def test_a_prompt_in_question_is_blocked_if_nobody_can_be_asked(face: Face):

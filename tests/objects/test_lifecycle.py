@@ -76,6 +76,20 @@ async def test_a_blocked_prompt_reaches_no_model_and_no_history(engine: Engine):
     assert "SECRET" not in str(blocked.value)
 
 
+async def test_the_end_of_a_turn_that_a_block_kept_from_beginning_is_told(engine: Engine, bench: Bench):
+    """Case 31: turn_end sees success false and the reason; hooks of other formats hear of no turn."""
+    ended = Asking("ended", "turn_end")
+    engine.attach([Asking("guard", "user_prompt_submit", Block(reason="a secret")), ended])
+    heard: list[str] = []
+    engine.on("after_turn", lambda event, context: heard.append("handler"))
+    async with Session(engine) as session:
+        with pytest.raises(PromptBlockedError):
+            async with session.turn("my SECRET"):
+                pass
+    assert [payload.data for payload in ended.told] == [{"success": False, "error": "a secret"}]
+    assert heard == []
+
+
 async def test_messages_during_a_turn_are_prompts_too(engine: Engine):
     """A4: steering input passes the objects."""
     asked = Asking("a", "user_prompt_submit", change(message="changed"))

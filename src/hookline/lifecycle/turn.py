@@ -285,7 +285,7 @@ class Turn(Work):
     def _enter(self) -> Step[None]:
         if not self._is_retry:
             if self._has_prompt:
-                self.prompt = yield from self._submit(self.prompt, is_injected=False)
+                yield from self._submit_first()
             self.number = self._register.next_number()
         self._register.running.append(self)
         self._has_begun = True
@@ -320,6 +320,17 @@ class Turn(Work):
         if self._is_interrupted or is_interruption(error):
             return "interrupted"
         return "ok" if error is None else "failed"
+
+    def _submit_first(self) -> Step[None]:
+        """Submit the turn's prompt; of one that is blocked, hooks that hear of such a turn are told its end."""
+        try:
+            self.prompt = yield from self._submit(self.prompt, is_injected=False)
+        except PromptBlockedError as blocked:
+            reason = blocked.reason
+            yield from self._scope.fire(
+                "after_turn", lambda: AfterTurn(turn=0, status="failed", failed=True, error=reason)
+            )
+            raise
 
     def _submit(self, text: str, *, is_injected: bool) -> Step[str]:
         decision = yield from self._scope.request(UserPromptSubmit(text=text, injected=is_injected))
