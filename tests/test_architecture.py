@@ -42,6 +42,7 @@ LEVELS = {
     "payload": EDGES,
     "outbox": EDGES,
     "runlog": EDGES,
+    "definition": EDGES,
     "private": EDGES,
     "waiting": EDGES,
     "dispatch": DISPATCH,
@@ -52,6 +53,7 @@ LEVELS = {
     "adapters": HOSTS,
     "cli": HOSTS,
     "demo": HOSTS,
+    "fleet": HOSTS,
     "testing": HOSTS,
     "finish": HOSTS,  # what a detached hook's supervisor turns into: a program of its own
     "__main__": HOSTS,

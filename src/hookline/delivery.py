@@ -17,16 +17,18 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from hookline.background import Background, ClosedError
+from hookline.definition import UnreadableDefinitionError, digest_definition
 from hookline.dialects.native import NATIVE
 from hookline.dialects.table import get_dialect
 from hookline.dialects.wire import UnencodableError, to_json
 from hookline.errors import HooklineError
+from hookline.events import Event
 from hookline.hook import Hook, Settings
-from hookline.job import Job, utc_now
+from hookline.job import Job, Route, utc_now
 from hookline.outbox.files import read_boot_id, read_host
 from hookline.outbox.store import Claim, OutboxError, OutboxStore
 from hookline.outbox.worker import JobWorker, source_of
-from hookline.outcome import Run
+from hookline.outcome import Failure, Run
 from hookline.payload import parse_payload
 from hookline.runlog import make_record
 from hookline.runners.base import Delivery, Payload, Runner
@@ -37,6 +39,7 @@ T = TypeVar("T")
 Wait = Callable[[concurrent.futures.Future[T]], Awaitable[T]]
 logger = logging.getLogger("hookline")
 
+LEFT_TO_FLEET = "left to the fleet"
 _SOONEST_RESCAN_S = 0.1
 
 
@@ -75,6 +78,8 @@ class Deliveries:
         `wait` waits for something on the background thread. What cannot be stored is run all the same, once,
         and says that it is not durable.
         """
+        if hook.execution.where == "fleet":
+            return await self._leave_to_fleet(hook, payload, wait)
         if hook.execution.is_durable:
             return await self._start_durable(hook, payload, wait)
         if hook.execution.is_detached and self._launcher is not None:
@@ -96,6 +101,20 @@ class Deliveries:
             self.recover_soon()
             return replace(run, reason="waits in the outbox")
         return started
+
+    async def _leave_to_fleet(self, hook: Hook, payload: Payload, wait: Wait[Any]) -> Run:
+        """Store a run that others are to do; what cannot be stored fails, for it must not run here."""
+        reason = self._refuse(hook)
+        if reason is not None:
+            return stop_run(hook, reason)
+        run = Run(hook=hook, status="queued", reason=LEFT_TO_FLEET)
+        try:
+            job = replace(_make_job(hook, payload, run.id), route=_make_route(hook, payload.event))
+            await wait(self._background.submit(self._worker.put(job)))
+        except (OutboxError, UnencodableError, UnreadableDefinitionError, ClosedError) as error:
+            failure = Failure(kind="spawn", message=f"cannot be left to the fleet: {error}")
+            return replace(run, status="failed", reason=None, outcome=failure)
+        return run
 
     async def _launch(
         self, launcher: DetachedLauncher, hook: Hook, payload: Payload, *, run_id: str | None = None
@@ -192,6 +211,18 @@ class _ClaimedRunner:
     async def run(self, hook: Hook, payload: Payload, *, run_id: str | None = None) -> Run:
         del payload, run_id
         return await self._worker.run_claimed(hook, self._claim)
+
+
+def _make_route(hook: Hook, event: Event) -> Route:
+    """How the job of a fleet's hook travels; raises `UnreadableDefinitionError`."""
+    execution = hook.execution
+    return Route(
+        digest=digest_definition(hook),
+        queue=execution.queue,
+        priority=execution.priority,
+        lock=event.session_id if execution.order == "session" else "",
+        max_age_s=execution.max_age_s,
+    )
 
 
 def _make_job(hook: Hook, payload: Payload, job_id: str) -> Job:

@@ -306,10 +306,10 @@ class Engine:
         return decision
 
     def _note_decided(self, decision: Decision, event: Event) -> None:
-        """Write the runs that have ended with the decision to the run log."""
+        """Write the runs that have ended with the decision to the run log, and those that end elsewhere."""
         assert self._log is not None
         for run in decision.runs:
-            if run.status != "queued":
+            if run.status != "queued" or run.hook.execution.where == "fleet":
                 self._log.append(run, decision.event or event)
 
     def _note_cancelled(self, run: Run, event: Event) -> None:

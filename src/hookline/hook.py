@@ -16,6 +16,10 @@ OnError = Literal["block", "warn", "ignore"]
 OnBadReply = Literal["ignore", "error"]
 LogPayloads = Literal["none", "redacted", "full"]
 LayerName = Literal["project", "user", "code"]
+Where = Literal["local", "fleet"]
+Order = Literal["none", "session"]
+
+DEFAULT_QUEUE = "hooks"
 
 
 class ArgumentMatch(Struct, frozen=True, kw_only=True):
@@ -79,7 +83,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     Times are seconds. `on_provoked_error` is the policy for failures that a model can bring about by the
     arguments it chooses (see `Failure.provokable`). `is_durable` runs are stored before they are started and
     survive the death of the host; `is_detached` ones outlive it. `recheck` makes a guard run once more when the
-    event is edited after the guard had its say.
+    event is edited after the guard had its say. What is durable may be run by a fleet (`where`) instead of here;
+    `queue`, `priority`, `order` and `max_age_s` are for its workers.
     """
 
     mode: Mode = "fire_and_forget"
@@ -91,6 +96,11 @@ class Execution(Struct, frozen=True, kw_only=True):
     is_durable: bool = False
     is_detached: bool = False
     recheck: bool = False
+    where: Where = "local"
+    queue: str = DEFAULT_QUEUE
+    priority: int = 0
+    order: Order = "none"
+    max_age_s: float | None = None
 
 
 class Source(Struct, frozen=True, kw_only=True):
