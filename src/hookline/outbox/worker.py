@@ -92,8 +92,8 @@ class JobWorker:
         """
         Start what is due of the pending jobs, by `run`; returns the seconds until there is something to look at again.
 
-        Jobs of a fleet and of hooks that are not loaded here are left alone; a job whose hook is gone from its own file, and
-        one that was started too often, fails; one that is held elsewhere is looked at again. At most
+        Jobs of a fleet and of hooks that are not loaded here are left alone; a job whose hook is gone from its own
+        file, and one that was started too often, fails; one that is held elsewhere is looked at again. At most
         `max_parallel_hooks` run at a time, whatever their number. What goes wrong with one job stops no other.
         """
         slots = asyncio.Semaphore(self._settings.max_parallel_hooks)

@@ -1,0 +1,48 @@
+-- What a fleet keeps beside the tables of procrastinate. Each part is applied once, in this order, and is never changed.
+
+-- 01_jobs --
+-- `id` is the idempotency key of a job and stays for good; the rest of a row ends with the job.
+CREATE TABLE hookline_jobs (
+    id text PRIMARY KEY,
+    task_id bigint,
+    state text NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'done', 'failed', 'removed')),
+    hook_id text NOT NULL,
+    created_at timestamptz NOT NULL,
+    forwarded_at timestamptz NOT NULL DEFAULT now(),
+    starts integer NOT NULL DEFAULT 0,
+    last_start timestamptz,
+    finished_at timestamptz,
+    ending text
+) WITH (fillfactor = 80);
+
+CREATE INDEX hookline_jobs_state ON hookline_jobs (state, task_id);
+
+-- 02_forward --
+-- Enqueue those of the given jobs whose keys are new, and keep their keys, both or neither.
+CREATE FUNCTION hookline_forward_v1(
+    ids text[], hook_ids text[], created timestamptz[], starts integer[], last_starts timestamptz[],
+    queues text[], priorities integer[], locks text[], jobs text[]
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    fresh procrastinate_job_to_defer_v1[];
+    task_ids bigint[];
+BEGIN
+    SELECT array_agg(
+        ROW(given.queue, 'hookline', given.priority, nullif(given.lock, ''), given.id,
+            jsonb_build_object('job', given.job), NULL)::procrastinate_job_to_defer_v1
+        ORDER BY given.number)
+    INTO fresh
+    FROM unnest(ids, queues, priorities, locks, jobs)
+        WITH ORDINALITY AS given (id, queue, priority, lock, job, number)
+    WHERE NOT EXISTS (SELECT FROM hookline_jobs AS kept WHERE kept.id = given.id);
+    IF fresh IS NULL THEN
+        RETURN 0;
+    END IF;
+    task_ids := procrastinate_defer_jobs_v1(fresh);
+    INSERT INTO hookline_jobs (id, task_id, hook_id, created_at, starts, last_start)
+    SELECT given.id, task.id, given.hook_id, given.created, given.starts, given.last_start
+    FROM unnest(ids, hook_ids, created, starts, last_starts) AS given (id, hook_id, created, starts, last_start)
+    JOIN procrastinate_jobs AS task ON task.queueing_lock = given.id AND task.id = ANY (task_ids);
+    RETURN cardinality(task_ids);
+END;
+$$;
