@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from memory import MemoryDatabase
 
 from hookline.fleet.address import Address
 from hookline.fleet.database import PostgresDatabase
 from hookline.fleet.store import FleetStore
 from hookline.job import utc_now
 from jobs import make_job
-from memory import MemoryDatabase
 
 pytest.register_assert_rewrite("store_contract")
 

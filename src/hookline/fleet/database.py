@@ -144,7 +144,7 @@ def connect(address: Address) -> Connection:
     try:
         return psycopg.connect(address.conninfo, autocommit=True, row_factory=dict_row)
     except psycopg.Error as error:
-        reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise UnreachableError(f"{address} cannot be reached: {reason}") from error
 
 
@@ -167,7 +167,7 @@ def translating_errors(address: Address) -> Iterator[None]:
         raise ConflictError(f"{address} is in use by another statement: {error}") from error
     except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
         raise RefusedError(f"{address} does not accept it: {str(error).strip()}") from error
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+    except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction) as error:
         raise UnreachableError(f"{address} does not answer: {str(error).strip()}") from error
     except psycopg.Error as error:
         raise FleetError(f"{address} refuses: {str(error).strip()}") from error

@@ -12,7 +12,7 @@ import contextlib
 import os
 import re
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -114,6 +114,36 @@ class FileOutbox:
             if job is not None:
                 yield job
 
+    def list_by_age(self, *, except_for: Container[str] = ()) -> Iterator[tuple[Job, int]]:
+        """The pending jobs and the sizes of their files, as they were stored; torn and foreign files are set aside."""
+        found: list[tuple[int, str, int]] = []
+        with contextlib.suppress(OSError), os.scandir(self._root / "pending") as entries:
+            for entry in entries:
+                name = entry.name.removesuffix(".json")
+                if not name.startswith(".") and name not in except_for:
+                    with contextlib.suppress(FileNotFoundError):
+                        status = entry.stat(follow_symlinks=False)
+                        found.append((status.st_mtime_ns, name, status.st_size))
+        for _, name, size in sorted(found):
+            job = self._read("pending", name, sets_aside=True)
+            if job is not None and not self._is_finished(name):
+                yield job, size
+
+    def finish_all(self, jobs: Sequence[Job]) -> None:
+        """
+        Write the ends of jobs that nobody may claim, and then remove the pending ones.
+
+        All ends are flushed together, which costs hardly more than one.
+        """
+        for job in jobs:
+            self._write(job.state, job, flushes=False)
+        for job in jobs:
+            _flush(self._path(job.state, job.id))
+        for state in {job.state for job in jobs}:
+            _flush(self._root / state)
+        for job in jobs:
+            _remove(self._path("pending", job.id))
+
     def retry(self, job_id: str) -> Job | None:
         """Write a failed job as a new pending one, then remove the failed one."""
         if not _is_job_id(job_id) or (lock_fd := self._lock(job_id)) is None:
@@ -162,8 +192,8 @@ class FileOutbox:
             return
         for name in (*STATES, "locks"):
             make_private_folder(self._root / name)
-        _flush_folder(self._root)
-        _flush_folder(self._root.parent)
+        _flush(self._root)
+        _flush(self._root.parent)
         system = find_file_system(self._root)
         if system in _NETWORK_SYSTEMS:
             raise OSError(None, f"its locks cannot be trusted on a network file system ({system})")
@@ -179,7 +209,7 @@ class FileOutbox:
             return []
         return sorted(name for name in names if not name.startswith("."))
 
-    def _write(self, state: JobState, job: Job, *, flush_folder: bool = True) -> None:
+    def _write(self, state: JobState, job: Job, *, flushes: bool = True, flush_folder: bool = True) -> None:
         folder = self._root / state
         temporary = folder / f".{job.id}.{os.urandom(4).hex()}"
         data = encode_job(job)
@@ -189,15 +219,16 @@ class FileOutbox:
                 view = memoryview(data)
                 while view:
                     view = view[os.write(fd, view) :]
-                os.fsync(fd)
+                if flushes:
+                    os.fsync(fd)
             finally:
                 os.close(fd)
             os.rename(temporary, self._path(state, job.id))  # noqa: PTH104 - measured
         except BaseException:
             _remove(temporary)
             raise
-        if flush_folder:
-            _flush_folder(folder)
+        if flushes and flush_folder:
+            _flush(folder)
 
     def _read(self, state: JobState, job_id: str, *, sets_aside: bool = False) -> Job | None:
         path = self._path(state, job_id)
@@ -310,8 +341,9 @@ def _is_job_id(text: str) -> bool:
     return len(text) <= _LONGEST_ID and text.isascii() and text.replace("-", "").isalnum()
 
 
-def _flush_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY)
+def _flush(path: Path) -> None:
+    """Flush a file or a folder."""
+    fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
     finally:
