@@ -66,6 +66,7 @@ class MemoryDatabase:
             )
             for row in fresh
         ]
+        self.connector.on_notification = None  # a worker looks by itself
         made = _run(lambda: self.connector.execute_query_all_async(queries["defer_jobs"], jobs=tasks)) if tasks else []
         for row, task in zip(fresh, made, strict=True):
             self._kept[row["ids"]] = {
@@ -127,6 +128,11 @@ class MemoryDatabase:
             del self.connector.jobs[row["task_id"]]
             row |= {"state": "removed", "task_id": None, "ending": None}
         return [{"count": len(ended)}]
+
+    def _open(self, *, queues: list[str] | None) -> list[Row]:
+        tasks = self.connector.jobs.values()
+        served = [task for task in tasks if queues is None or task["queue_name"] in queues]
+        return [{"is_any": any(task["status"] in ("todo", "doing") for task in served)}]
 
     def _take_over(self, *, silent_s: float) -> list[Row]:
         oldest = utc_now() - timedelta(seconds=silent_s)

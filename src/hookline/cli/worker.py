@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     default=30.0,
     help="Seconds without a heartbeat after which a worker is taken for dead (default: 30); the same for all workers.",
 )
-@click.option("--until-empty", is_flag=True, help="End when there is nothing to do.")
+@click.option("--until-empty", is_flag=True, help="End when no job waits or runs any more.")
 def command(
     url: str,
     project: Path,

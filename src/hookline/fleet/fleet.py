@@ -58,12 +58,12 @@ class Fleet:
     def follow(self, outbox: Path, *, pause: Callable[[float], bool], report: Callable[[str], object]) -> None:
         """Forward what comes into the outbox in a folder; see `Forwarder.follow`."""
         with sole_forwarder(outbox):
-            self.store.count()  # a fleet that is not set up is no lost connection
+            self.store.check()  # a fleet that is not set up is no lost connection
             Forwarder(FileOutbox(outbox), self.store).follow(pause=pause, report=report)
 
     def work(self, layers: Layers, options: WorkerOptions, *, run: Callable[[FleetWorker], object]) -> None:
         """Make a worker with the hooks of these layers, and let `run` run it."""
-        self.store.count()  # what cannot work at all is said before anything is waited for
+        self.store.check()  # what cannot work at all is said before anything is waited for
         hands = Hands(layers)
         try:
             run(FleetWorker(hands, self._database, self._make_connector, layers.settings, options))
@@ -71,7 +71,7 @@ class Fleet:
             hands.close()
 
     def _make_connector(self) -> PsycopgConnector:
-        return PsycopgConnector(conninfo=self._address.conninfo)
+        return PsycopgConnector(conninfo=self._address.conninfo, min_size=1, max_size=2)
 
     def read_metrics(self) -> dict[str, Any]:
         """Its counters and ages as data."""

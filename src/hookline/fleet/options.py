@@ -10,7 +10,8 @@ class WorkerOptions(Struct, frozen=True, kw_only=True):
     How a worker works.
 
     `queues` are those it serves, all when there is none; a worker whose heartbeat is `silent_s` old is taken for
-    dead. With `is_until_empty` it ends when there is nothing to do.
+    dead. With `is_until_empty` it ends when
+    no job is waiting in them or running.
     """
 
     queues: tuple[str, ...] = ()

@@ -41,6 +41,10 @@ class FleetStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    def check(self) -> None:
+        """Raise what keeps this store from being used: `UnreachableError`, or `MissingSchemaError`."""
+        self._database.ask("get", id="")
+
     def put(self, job: Job) -> None:
         """Store and enqueue a job; raises `OutboxError` when that fails."""
         try:

@@ -40,6 +40,7 @@ logger = logging.getLogger("hookline")
 TASK_NAME = "hookline"
 _POLL_S = 2.0
 _PATIENCE_S = 60.0
+_EMPTY_S = 0.2
 _HELD_S = 2
 _UNTRUSTED_S = 30
 _AFTER_MISTAKE_S = 10
@@ -95,9 +96,8 @@ class FleetWorker:
             while not stop.is_set():
                 started = time.monotonic()
                 try:
-                    await self._work(stopping)
-                    await asyncio.to_thread(self._store.count)
-                    if self._options.is_until_empty:
+                    await asyncio.to_thread(self._store.check)
+                    if await self._work(stopping):
                         return
                 except (UnreachableError, ConnectorException, psycopg.OperationalError) as error:
                     logger.warning("the fleet's database is away: %s", _describe(error))
@@ -109,8 +109,8 @@ class FleetWorker:
             stopping.cancel()
             self._jobs.close()
 
-    async def _work(self, stopping: asyncio.Future[Any]) -> None:
-        """Work until stopped, or until the database goes away."""
+    async def _work(self, stopping: asyncio.Future[Any]) -> bool:
+        """Work until stopped, or until nothing is left if that is wanted; False when the engine gave up by itself."""
         app = App(connector=self._make_connector())
         app.task(name=TASK_NAME, retry=_GiveBack())(self._deliver)
         options = self._options
@@ -121,7 +121,6 @@ class FleetWorker:
                 app.run_worker_async(
                     **served,
                     concurrency=options.concurrency,
-                    wait=not options.is_until_empty,
                     fetch_job_polling_interval=_POLL_S,
                     shutdown_graceful_timeout=options.grace_s,
                     install_signal_handlers=False,
@@ -129,14 +128,29 @@ class FleetWorker:
                     stalled_worker_timeout=options.silent_s,
                 )
             )
+            emptied = asyncio.ensure_future(self._wait_until_empty())
             try:
-                await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
-                if not working.done():
+                await asyncio.wait([working, stopping, emptied], return_when=asyncio.FIRST_COMPLETED)
+                is_ended = not working.done()
+                if is_ended:
                     working.cancel()  # which ends it with the grace
                 with contextlib.suppress(asyncio.CancelledError):
                     await working
+                return is_ended
             finally:
                 taking_over.cancel()
+                emptied.cancel()
+
+    async def _wait_until_empty(self) -> None:
+        """Wait until no job is open in the queues; for ever if that is no reason to end."""
+        while True:
+            await asyncio.sleep(_EMPTY_S)
+            if self._options.is_until_empty:
+                with contextlib.suppress(UnreachableError):
+                    queues = list(self._options.queues) or None
+                    (row,) = await asyncio.to_thread(self._database.ask, "open", queues=queues)
+                    if not row["is_any"]:
+                        return
 
     async def _take_over(self) -> None:
         """Give back, again and again, what dead workers held."""

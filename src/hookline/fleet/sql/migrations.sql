@@ -46,3 +46,23 @@ BEGIN
     RETURN cardinality(task_ids);
 END;
 $$;
+
+-- 03_wake --
+-- The engine wakes workers for new jobs alone; without this one that was given back, or whose lock is free now, would
+-- wait until they look by themselves.
+CREATE FUNCTION hookline_wake_v1() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    message text := json_build_object('type', 'job_inserted', 'job_id', NEW.id)::text;
+BEGIN
+    PERFORM pg_notify('procrastinate_queue_v1#' || NEW.queue_name, message);
+    PERFORM pg_notify('procrastinate_any_queue_v1', message);
+    RETURN NEW;
+END;
+$$;
+
+CREATE TRIGGER hookline_wake_v1 AFTER UPDATE OF status ON procrastinate_jobs
+FOR EACH ROW WHEN (
+    NEW.task_name = 'hookline' AND OLD.status <> NEW.status
+    AND (NEW.status = 'todo' OR (OLD.status = 'doing' AND NEW.lock IS NOT NULL))
+)
+EXECUTE FUNCTION hookline_wake_v1();

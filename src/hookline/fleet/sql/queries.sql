@@ -52,12 +52,8 @@ WITH failed AS (
 ), queued AS (
     UPDATE procrastinate_jobs AS task SET status = 'todo', attempts = 0, scheduled_at = NULL, worker_id = NULL
     FROM failed WHERE task.id = failed.task_id
-    RETURNING task.queue_name
 )
-SELECT failed.id, pg_notify('procrastinate_queue_v1#' || queued.queue_name, told.message),
-    pg_notify('procrastinate_any_queue_v1', told.message)
-FROM failed, queued, json_build_object('type', 'job_inserted', 'job_id', failed.task_id) AS built,
-    LATERAL (SELECT built::text AS message) AS told
+SELECT id FROM failed
 
 -- purge --
 WITH ended AS (
@@ -86,6 +82,12 @@ WITH silent AS (
 UPDATE procrastinate_jobs AS task SET status = 'todo', attempts = attempts + 1, scheduled_at = now(), worker_id = NULL
 FROM silent WHERE task.id = silent.id
 RETURNING task.queueing_lock AS id
+
+-- open --
+SELECT EXISTS (
+    SELECT FROM procrastinate_jobs WHERE status IN ('todo', 'doing') AND task_name = 'hookline'
+        AND (%(queues)s::text[] IS NULL OR queue_name = ANY (%(queues)s::text[]))
+) AS is_any
 
 -- metrics --
 SELECT kept.state, kept.hook_id, task.queue_name AS queue, count(*) AS count,
