@@ -120,12 +120,12 @@ class Ground:
         path.write_text(json.dumps({"settings": {"outbox_max_retries": 20}, "hooks": [hook]}), encoding="utf-8")
         return home
 
-    def make_round(self, number: int) -> Round:
+    def make_round(self, name: str) -> Round:
         """A home and a project of their own, with jobs to forward."""
-        home = self._make_home(f"home-{number}")
-        project = self.root / f"project-{number}"
-        for name in ("marks", "busy"):
-            (project / name).mkdir(parents=True)
+        home = self._make_home(f"home-{name}")
+        project = self.root / f"project-{name}"
+        for folder in ("marks", "busy"):
+            (project / folder).mkdir(parents=True)
         return Round(self, home, project)
 
     def keep_workers(self, count: int) -> None:
@@ -317,24 +317,29 @@ class Figures(Struct, kw_only=True):
     violations: int = 0
 
 
-def run_rounds(kind: Kind, rounds: int, chance: random.Random, *, stopped_s: float) -> tuple[Figures, list[str]]:
-    """All rounds of a kind on a server of its own; returns the figures, and the promises that were broken, in words."""
-    figures, broken = Figures(kind=kind.name), []
+@contextlib.contextmanager
+def made_ground(chance: random.Random, *, stopped_s: float) -> Iterator[Ground]:
+    """A server with a fleet, and nothing in it."""
     with (
         tempfile.TemporaryDirectory(prefix="hookline-fleet-", ignore_cleanup_errors=True) as root,
         running_server() as server,
     ):
         apply_schema(Address.from_url(server.url))
-        ground = Ground(Path(root), server, chance, stopped_s=stopped_s)
-        with contextlib.closing(ground):
-            for number in range(rounds):
-                one = ground.make_round(number)
-                found = _run_round(one, kind, figures)
-                figures.rounds += 1
-                figures.violations += len(found)
-                broken += [f"{kind.name}, round {number}: {text}" for text in found]
-                shutil.rmtree(one.project, ignore_errors=True)
-                shutil.rmtree(one.home, ignore_errors=True)
+        with contextlib.closing(Ground(Path(root), server, chance, stopped_s=stopped_s)) as ground:
+            yield ground
+
+
+def run_rounds(ground: Ground, kind: Kind, rounds: int) -> tuple[Figures, list[str]]:
+    """All rounds of a kind; returns the figures, and the promises that were broken, in words."""
+    figures, broken = Figures(kind=kind.name), []
+    for number in range(rounds):
+        one = ground.make_round(f"{kind.name}-{number}")
+        found = _run_round(one, kind, figures)
+        figures.rounds += 1
+        figures.violations += len(found)
+        broken += [f"{kind.name}, round {number}: {text}" for text in found]
+        shutil.rmtree(one.project, ignore_errors=True)
+        shutil.rmtree(one.home, ignore_errors=True)
     return figures, broken[:_MOST_SHOWN]
 
 
@@ -408,12 +413,12 @@ def main() -> int:
     logging.getLogger("hookline").setLevel(logging.CRITICAL)
     seed = random.randrange(2**32) if options.seed is None else options.seed
     rows, broken = [], []
-    for kind in KINDS:
-        if options.kind is None or kind.name in options.kind:
-            chance = random.Random(f"{seed} {kind.name}")
-            figures, found = run_rounds(kind, options.rounds, chance, stopped_s=options.stopped)
-            rows.append(figures)
-            broken += found
+    with made_ground(random.Random(seed), stopped_s=options.stopped) as ground:
+        for kind in KINDS:
+            if options.kind is None or kind.name in options.kind:
+                figures, found = run_rounds(ground, kind, options.rounds)
+                rows.append(figures)
+                broken += found
     if options.json:
         report = json.dumps({"seed": seed, "kinds": [asdict(row) for row in rows], "violations": broken})
     else:

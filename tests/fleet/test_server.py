@@ -285,7 +285,10 @@ def test_a_value_that_the_database_refuses_is_told_from_a_database_that_is_gone(
     with pytest.raises(RefusedError):
         database.ask("get", id="\0")
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
     with pytest.raises(UnreachableError):
         database.ask("count")
     assert database.ask("count") == []
