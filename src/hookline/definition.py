@@ -24,28 +24,37 @@ class UnreadableDefinitionError(HooklineError):
     """A hook whose script cannot be read, and why."""
 
 
-def digest_definition(hook: Hook) -> str:
+class Definition:
     """
-    The digest of a hook's event, match, action and execution, and for a script of its bytes.
+    A hook's event, match, action and execution, and for a script its bytes.
 
-    Raises `UnreadableDefinitionError` when the script cannot be read.
+    All but the script is put together once.
     """
-    action = msgspec.structs.asdict(hook.action)
-    if isinstance(hook.action, ScriptAction):
-        action["path"] = _name_script(hook.action.path, hook.source.place.path.parent)
-        action["script"] = _digest_file(hook.action.path)
-    data = {
-        "version": _VERSION,
-        "id": hook.id,
-        "event": hook.event,
-        "dialect": hook.source.dialect,
-        "match": msgspec.to_builtins(hook.match),
-        "kind": type(hook.action).__name__,
-        "action": action,
-        "execution": msgspec.to_builtins(hook.execution),
-    }
-    text = json.dumps(data, sort_keys=True, default=_to_plain)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    def __init__(self, hook: Hook) -> None:
+        action = msgspec.structs.asdict(hook.action)
+        self._script = hook.action.path if isinstance(hook.action, ScriptAction) else None
+        if self._script is not None:
+            action["path"] = _name_script(self._script, hook.source.place.path.parent)
+        data = {
+            "version": _VERSION,
+            "id": hook.id,
+            "event": hook.event,
+            "dialect": hook.source.dialect,
+            "match": msgspec.to_builtins(hook.match),
+            "kind": type(hook.action).__name__,
+            "action": action,
+            "execution": msgspec.to_builtins(hook.execution),
+        }
+        self._fixed = hashlib.sha256(json.dumps(data, sort_keys=True, default=_to_plain).encode("ascii"))
+
+    def digest(self) -> str:
+        """The digest of the definition as it is now; raises `UnreadableDefinitionError` for an unreadable script."""
+        if self._script is None:
+            return self._fixed.hexdigest()
+        whole = self._fixed.copy()
+        whole.update(_digest_file(self._script))
+        return whole.hexdigest()
 
 
 def _name_script(path: Path, folder: Path) -> str:
@@ -55,9 +64,9 @@ def _name_script(path: Path, folder: Path) -> str:
     return plain if below.startswith("..") else below
 
 
-def _digest_file(path: Path) -> str:
+def _digest_file(path: Path) -> bytes:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(path.read_bytes()).digest()
     except OSError as error:
         raise UnreadableDefinitionError(f"the script {path} cannot be read: {error.strerror or error}") from error
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from hookline.background import Background, ClosedError
-from hookline.definition import UnreadableDefinitionError, digest_definition
+from hookline.definition import Definition, UnreadableDefinitionError
 from hookline.dialects.native import NATIVE
 from hookline.dialects.table import get_dialect
 from hookline.dialects.wire import UnencodableError, to_json
@@ -68,6 +68,7 @@ class Deliveries:
         self._needs_care = any(
             hook.enabled and (hook.execution.is_durable or hook.execution.is_detached) for hook in hooks
         )
+        self._definitions = {id(hook): Definition(hook) for hook in hooks if hook.execution.where == "fleet"}
         self._is_recovering = False
         self._looks_again = False
 
@@ -109,7 +110,9 @@ class Deliveries:
             return stop_run(hook, reason)
         run = Run(hook=hook, status="queued", reason=LEFT_TO_FLEET)
         try:
-            job = replace(_make_job(hook, payload, run.id), route=_make_route(hook, payload.event))
+            definition = self._definitions.get(id(hook)) or Definition(hook)
+            route = _make_route(hook, payload.event, definition.digest())
+            job = replace(_make_job(hook, payload, run.id), route=route)
             await wait(self._background.submit(self._worker.put(job)))
         except (OutboxError, UnencodableError, UnreadableDefinitionError, ClosedError) as error:
             failure = Failure(kind="spawn", message=f"cannot be left to the fleet: {error}")
@@ -213,11 +216,11 @@ class _ClaimedRunner:
         return await self._worker.run_claimed(hook, self._claim)
 
 
-def _make_route(hook: Hook, event: Event) -> Route:
-    """How the job of a fleet's hook travels; raises `UnreadableDefinitionError`."""
+def _make_route(hook: Hook, event: Event, digest: str) -> Route:
+    """How the job of a fleet's hook travels."""
     execution = hook.execution
     return Route(
-        digest=digest_definition(hook),
+        digest=digest,
         queue=execution.queue,
         priority=execution.priority,
         lock=event.session_id if execution.order == "session" else "",

@@ -12,7 +12,7 @@ from memory import MemoryDatabase
 from entries import shell_hook, write_file
 from hookline import AfterTurn, Event
 from hookline.config.layers import load_layers
-from hookline.definition import digest_definition
+from hookline.definition import Definition
 from hookline.fleet.hands import Hands
 from hookline.fleet.options import WorkerOptions
 from hookline.fleet.store import FleetStore
@@ -49,7 +49,7 @@ def load_hook(bench: Bench, hook_id: str = "job") -> Hook:
 def make_fleet_job(bench: Bench, hook_id: str = "job", **fields: Any) -> Job:
     """A job as this machine's own engine would make it for a hook of the user; `route` adds to its route."""
     hook = load_hook(bench, hook_id)
-    route = {"digest": digest_definition(hook), "queue": hook.execution.queue, **fields.pop("route", {})}
+    route = {"digest": Definition(hook).digest(), "queue": hook.execution.queue, **fields.pop("route", {})}
     return make_job(hook_id=hook_id, route=Route(**route), **fields)
 
 

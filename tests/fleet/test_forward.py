@@ -70,15 +70,27 @@ def test_a_job_that_the_fleet_has_already_is_moved_and_not_sent_again(ground: Gr
     assert ground.fleet.count() == {"pending": 1, "done": 0, "failed": 0}
 
 
-def test_a_job_that_was_moved_halfway_is_moved_the_rest_of_the_way(ground: Ground, tmp_path: Path) -> None:
-    """A crash between writing the done file and removing the pending one."""
+def test_a_job_that_is_over_here_is_not_sent(ground: Ground, tmp_path: Path) -> None:
+    """A crash between writing how it ended and removing the pending file."""
     job = ground.put()
     pending = tmp_path / "outbox" / "pending" / f"{job.id}.json"
     data = pending.read_bytes()
-    ground.forwarder.run()
+    ground.outbox.give_up(job.failed("why", utc_now()))
     pending.write_bytes(data)
     assert ground.forwarder.run() == Tally()
-    assert ground.outbox.count() == {"pending": 0, "done": 1, "failed": 0}
+    assert ground.outbox.count() == {"pending": 0, "done": 0, "failed": 1}
+
+
+def test_a_forwarded_job_is_kept_from_when_it_was_forwarded(ground: Ground, tmp_path: Path) -> None:
+    job = ground.put()
+    os.utime(tmp_path / "outbox" / "pending" / f"{job.id}.json", (1, 1))
+    before = utc_now()
+    ground.forwarder.run()
+    assert ground.outbox.purge("done", before - timedelta(seconds=1)) == 0
+    here = ground.outbox.get(job.id)
+    assert here is not None
+    assert here.forwarded_at is not None
+    assert abs(here.forwarded_at - before) < timedelta(seconds=5)
 
 
 def test_a_fleet_that_does_not_answer_leaves_all_jobs_pending(ground: Ground) -> None:

@@ -101,12 +101,11 @@ class Forwarder:
             sent = self._fleet.put_all(jobs)
         except (RefusedError, OutboxError) as error:
             if len(jobs) == 1:
-                self._outbox.finish_all([jobs[0].failed(f"the fleet does not accept it: {error}", utc_now())])
+                self._outbox.give_up(jobs[0].failed(f"the fleet does not accept it: {error}", utc_now()))
                 return Tally(refused=1)
             middle = len(jobs) // 2
             return self._forward(jobs[:middle]) + self._forward(jobs[middle:])
-        now = utc_now()
-        self._outbox.finish_all([job.forwarded(now) for job in jobs])
+        self._outbox.hand_over(jobs)
         return Tally(sent=sent, known=len(jobs) - sent)
 
     def _list_batches(self) -> Iterator[list[Job]]:

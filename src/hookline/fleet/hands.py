@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from hookline.background import Background
 from hookline.config.layers import Layers
-from hookline.definition import UnreadableDefinitionError, digest_definition
+from hookline.definition import Definition, UnreadableDefinitionError
 from hookline.errors import ConfigError
 from hookline.hook import Hook
 from hookline.job import Job, utc_now
@@ -94,6 +94,6 @@ def find_age_reason(job: Job) -> str | None:
 
 def _try_digest(hook: Hook) -> str:
     try:
-        return digest_definition(hook)
+        return Definition(hook).digest()
     except UnreadableDefinitionError:
         return "its script cannot be read"

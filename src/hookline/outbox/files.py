@@ -129,20 +129,24 @@ class FileOutbox:
             if job is not None and not self._is_finished(name):
                 yield job, size
 
-    def finish_all(self, jobs: Sequence[Job]) -> None:
+    def hand_over(self, jobs: Sequence[Job]) -> None:
         """
-        Write the ends of jobs that nobody may claim, and then remove the pending ones.
+        Move pending jobs that a fleet has taken over to the done ones, as they are; nobody else may claim them.
 
-        All ends are flushed together, which costs hardly more than one.
+        A job among the done ones that says it is pending was handed over, at the time of its file. What a crash of
+        the machine undoes of this is handed over again, which the fleet notices.
         """
+        pending, done = (os.fspath(self._root / state) for state in ("pending", "done"))
         for job in jobs:
-            self._write(job.state, job, flushes=False)
-        for job in jobs:
-            _flush(self._path(job.state, job.id))
-        for state in {job.state for job in jobs}:
-            _flush(self._root / state)
-        for job in jobs:
-            _remove(self._path("pending", job.id))
+            path = f"{pending}/{job.id}.json"
+            os.utime(path)
+            os.rename(path, f"{done}/{job.id}.json")  # noqa: PTH104 - measured
+        _flush_folder(self._root / "done")
+
+    def give_up(self, job: Job) -> None:
+        """Write the end of a pending job that nobody else may claim."""
+        self._write(job.state, job)
+        _remove(self._path("pending", job.id))
 
     def retry(self, job_id: str) -> Job | None:
         """Write a failed job as a new pending one, then remove the failed one."""
@@ -192,8 +196,8 @@ class FileOutbox:
             return
         for name in (*STATES, "locks"):
             make_private_folder(self._root / name)
-        _flush(self._root)
-        _flush(self._root.parent)
+        _flush_folder(self._root)
+        _flush_folder(self._root.parent)
         system = find_file_system(self._root)
         if system in _NETWORK_SYSTEMS:
             raise OSError(None, f"its locks cannot be trusted on a network file system ({system})")
@@ -209,7 +213,7 @@ class FileOutbox:
             return []
         return sorted(name for name in names if not name.startswith("."))
 
-    def _write(self, state: JobState, job: Job, *, flushes: bool = True, flush_folder: bool = True) -> None:
+    def _write(self, state: JobState, job: Job, *, flush_folder: bool = True) -> None:
         folder = self._root / state
         temporary = folder / f".{job.id}.{os.urandom(4).hex()}"
         data = encode_job(job)
@@ -219,16 +223,15 @@ class FileOutbox:
                 view = memoryview(data)
                 while view:
                     view = view[os.write(fd, view) :]
-                if flushes:
-                    os.fsync(fd)
+                os.fsync(fd)
             finally:
                 os.close(fd)
             os.rename(temporary, self._path(state, job.id))  # noqa: PTH104 - measured
         except BaseException:
             _remove(temporary)
             raise
-        if flushes and flush_folder:
-            _flush(folder)
+        if flush_folder:
+            _flush_folder(folder)
 
     def _read(self, state: JobState, job_id: str, *, sets_aside: bool = False) -> Job | None:
         path = self._path(state, job_id)
@@ -250,6 +253,8 @@ class FileOutbox:
             if sets_aside:
                 self._set_aside(path, f"the file of another job ({job.id!r})")
             return None
+        if state == "done" and job.state == "pending":
+            return _read_handed_over(path, job)
         return job
 
     def _set_aside(self, path: Path, reason: str) -> None:
@@ -341,9 +346,15 @@ def _is_job_id(text: str) -> bool:
     return len(text) <= _LONGEST_ID and text.isascii() and text.replace("-", "").isalnum()
 
 
-def _flush(path: Path) -> None:
-    """Flush a file or a folder."""
-    fd = os.open(path, os.O_RDONLY)
+def _read_handed_over(path: Path, job: Job) -> Job:
+    """A job that was moved to the done ones as it was."""
+    with contextlib.suppress(OSError):
+        return job.forwarded(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    return job.forwarded(job.created_at)
+
+
+def _flush_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)
     finally:

@@ -1,9 +1,10 @@
 -- The statements of a fleet by their names. Each is a transaction of its own.
 
 -- forward --
+-- Texts go in binary form, which needs no escapes.
 SELECT hookline_forward_v1(
-    %(ids)s::text[], %(hook_ids)s::text[], %(created)s::timestamptz[], %(starts)s::integer[],
-    %(last_starts)s::timestamptz[], %(queues)s::text[], %(priorities)s::integer[], %(locks)s::text[], %(jobs)s::text[]
+    %(ids)b::text[], %(hook_ids)b::text[], %(created)s::timestamptz[], %(starts)s::integer[],
+    %(last_starts)s::timestamptz[], %(queues)b::text[], %(priorities)s::integer[], %(locks)b::text[], %(jobs)b::text[]
 ) AS fresh
 
 -- get --
