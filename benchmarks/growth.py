@@ -92,7 +92,7 @@ def main() -> None:
         for count in sorted({1_000, largest // 10, largest}):
             print(measure(ground, count, state="pending"), flush=True)
             print(measure(ground, count, state="done"), flush=True)
-        for count in (100, largest // 100):
+        for count in (100, 10_000):
             print(measure(ground, count, state="pending", lock="'s1'"), flush=True)
 
 

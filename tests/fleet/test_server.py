@@ -171,6 +171,24 @@ async def test_a_following_forwarder_forwards_what_is_fired(bench: Bench, url: s
         assert forwarder.wait(20) == 130
 
 
+def test_a_user_who_may_only_forward_can_forward_and_read_nothing(bench: Bench, url: str, server: str) -> None:
+    role = f"laptop_{os.urandom(4).hex()}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN".encode())
+        connection.execute(f"GRANT EXECUTE ON FUNCTION hookline_forward_v1 TO {role}".encode())
+    mine = url.replace("hookline@", f"{role}@")
+    write_hooks(bench)
+    open_outbox(bench.home).put(make_fleet_job(bench))
+    try:
+        assert run_hookline(bench, "outbox", "forward", "--to", mine).stdout == "1 forwarded\n"
+        listed = run_hookline(bench, "outbox", "list", "--from", mine)
+        assert "permission denied" in listed.stderr
+    finally:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"DROP OWNED BY {role}".encode())
+            connection.execute(f"DROP ROLE {role}".encode())
+
+
 # looking at a fleet
 
 

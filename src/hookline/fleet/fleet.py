@@ -58,7 +58,7 @@ class Fleet:
     def follow(self, outbox: Path, *, pause: Callable[[float], bool], report: Callable[[str], object]) -> None:
         """Forward what comes into the outbox in a folder; see `Forwarder.follow`."""
         with sole_forwarder(outbox):
-            self.store.check()  # a fleet that is not set up is no lost connection
+            self.store.check_forwarding()  # a fleet that is not set up is no lost connection
             Forwarder(FileOutbox(outbox), self.store).follow(pause=pause, report=report)
 
     def work(self, layers: Layers, options: WorkerOptions, *, run: Callable[[FleetWorker], object]) -> None:

@@ -19,10 +19,14 @@ CREATE INDEX hookline_jobs_state ON hookline_jobs (state, task_id);
 
 -- 02_forward --
 -- Enqueue those of the given jobs whose keys are new, and keep their keys, both or neither.
+-- It acts with the rights of its owner, so that a machine that forwards needs no other right than to call it; what is
+-- looked up in it is looked up where this runs, and last in what the caller may have made for itself.
+SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true);
+
 CREATE FUNCTION hookline_forward_v1(
     ids text[], hook_ids text[], created timestamptz[], starts integer[], last_starts timestamptz[],
     queues text[], priorities integer[], locks text[], jobs text[]
-) RETURNS bigint LANGUAGE plpgsql AS $$
+) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     fresh procrastinate_job_to_defer_v1[];
     task_ids bigint[];
@@ -46,6 +50,8 @@ BEGIN
     RETURN cardinality(task_ids);
 END;
 $$;
+
+REVOKE ALL ON FUNCTION hookline_forward_v1 FROM PUBLIC;
 
 -- 03_wake --
 -- The engine wakes workers for new jobs alone; without this one that was given back, or whose lock is free now, would
