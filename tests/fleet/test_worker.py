@@ -213,10 +213,29 @@ async def test_a_job_that_a_dead_worker_held_is_taken_over(
     write_hooks(bench)
     fleet.store.put(job := make_fleet_job(bench, starts=1))
     fleet.database.task(job.id).update(status="doing", worker_id=77)
-    async with fleet.working():
+    async with fleet.working(silent_s=0.3):
         await wait_until(lambda: get(fleet, job).state == "done", "the job is done")
     assert get(fleet, job).starts == 2
     assert f"the job {job.id} was left by a worker that is gone; it is queued again" in log_lines
+
+
+async def test_nothing_is_taken_over_before_the_database_has_answered_for_a_while(
+    bench: Bench, fleet: MemoryFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All workers are silent while it is away."""
+    write_hooks(bench)
+    asked: list[str] = []
+    ask = fleet.database.ask
+    monkeypatch.setattr(fleet.database, "ask", lambda query, **values: (asked.append(query), ask(query, **values))[1])
+    async with fleet.working(silent_s=0.6):
+        await wait_until(lambda: "take_over" in asked, "it takes over")
+        fleet.database.is_down = True
+        asked.clear()
+        await wait_until(lambda: len(asked) >= 2, "the outage is noticed")
+        fleet.database.is_down = False
+        asked.clear()
+        await wait_until(lambda: "take_over" in asked, "it takes over again")
+    assert asked.index("take_over") >= 2
 
 
 async def test_a_job_that_was_over_when_its_worker_died_is_not_run_again(bench: Bench, fleet: MemoryFleet) -> None:
@@ -227,7 +246,7 @@ async def test_a_job_that_was_over_when_its_worker_died_is_not_run_again(bench: 
     claim = fleet.store.claim(job.id)
     assert claim is not None
     fleet.store.finish(claim, job.failed("why", job.created_at))
-    async with fleet.working():
+    async with fleet.working(silent_s=0.3):
         await wait_until(lambda: fleet.database.task(job.id)["status"] == "failed", "the engine knows")
     assert get(fleet, job).error == "why"
     assert read_notes(bench) == []

@@ -41,6 +41,8 @@ TASK_NAME = "hookline"
 _POLL_S = 2.0
 _PATIENCE_S = 60.0
 _EMPTY_S = 0.2
+# Workers that are silent are forgotten as their jobs are taken over; the engine would do so in the worst moment.
+_FORGOTTEN_S = 30 * 24 * 3600.0
 _HELD_S = 2
 _UNTRUSTED_S = 30
 _AFTER_MISTAKE_S = 10
@@ -90,6 +92,7 @@ class FleetWorker:
 
         A database that goes away is waited for.
         """
+        asyncio.get_running_loop().set_exception_handler(_note_lost)
         delay_s = _FIRST_PAUSE_S
         stopping = asyncio.ensure_future(stop.wait())
         try:
@@ -125,7 +128,7 @@ class FleetWorker:
                     shutdown_graceful_timeout=options.grace_s,
                     install_signal_handlers=False,
                     update_heartbeat_interval=options.silent_s / 3,
-                    stalled_worker_timeout=options.silent_s,
+                    stalled_worker_timeout=_FORGOTTEN_S,
                 )
             )
             emptied = asyncio.ensure_future(self._wait_until_empty())
@@ -153,13 +156,28 @@ class FleetWorker:
                         return
 
     async def _take_over(self) -> None:
-        """Give back, again and again, what dead workers held."""
+        """
+        Give back, again and again, what dead workers held.
+
+        After the database was away all heartbeats are old. So this waits until it has answered for as long as a
+        living worker needs to send one.
+        """
+        silent_s = self._options.silent_s
+        steady_since = time.monotonic()
         while True:
-            with contextlib.suppress(UnreachableError):  # the worker notices that too
-                rows = await asyncio.to_thread(self._database.ask, "take_over", silent_s=self._options.silent_s)
-                for row in rows:
-                    logger.warning("the job %s was left by a worker that is gone; it is queued again", row["id"])
-            await asyncio.sleep(self._options.silent_s / 3)
+            await asyncio.sleep(silent_s / 3)
+            asked = time.monotonic()
+            query = "take_over" if asked - steady_since >= silent_s else "open"
+            values = {"silent_s": silent_s} if query == "take_over" else {"queues": None}
+            try:
+                rows = await asyncio.to_thread(self._database.ask, query, **values)
+            except UnreachableError:  # the worker notices that too
+                steady_since = time.monotonic()
+                continue
+            if time.monotonic() - asked > silent_s / 3:
+                steady_since = time.monotonic()
+            for row in rows if query == "take_over" else ():
+                logger.warning("the job %s was left by a worker that is gone; it is queued again", row["id"])
 
     async def _deliver(self, job: str) -> None:
         """Run a job, and tell the engine by an exception when it did not end well."""
@@ -241,6 +259,15 @@ class _PatientStore(FleetStore):
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(_FIRST_PAUSE_S)
+
+
+def _note_lost(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What the engine could not tell the database about a job, which is looked at again; anything else is a mistake."""
+    error = context.get("exception")
+    if isinstance(error, ConnectorException):
+        logger.info("the engine could not tell the database how a job ended: %s", _describe(error))
+    else:
+        loop.default_exception_handler(context)
 
 
 def _describe(error: BaseException) -> str:

@@ -79,6 +79,8 @@ WITH silent AS (
     WHERE task.status = 'doing' AND task.task_name = 'hookline'
         AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => %(silent_s)s))
     FOR UPDATE OF task SKIP LOCKED
+), forgotten AS (
+    DELETE FROM procrastinate_workers WHERE last_heartbeat < now() - make_interval(secs => %(silent_s)s)
 )
 UPDATE procrastinate_jobs AS task SET status = 'todo', attempts = attempts + 1, scheduled_at = now(), worker_id = NULL
 FROM silent WHERE task.id = silent.id
