@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import platform
 import statistics
@@ -214,6 +215,7 @@ def measure_agent(ground: Ground, *, count: int) -> Result:
 def main() -> None:
     """Measure everything, and print it beside its floor and its goal."""
     is_short = "--short" in sys.argv[1:]
+    logging.getLogger("procrastinate").setLevel(logging.ERROR)
     print(f"Python {platform.python_version()} on {platform.machine()}, {os.cpu_count()} processors")
     with tempfile.TemporaryDirectory(prefix="hookline-bench-") as root, running_server(is_safe=True) as server:
         apply_schema(Address.from_url(server.url))

@@ -134,13 +134,15 @@ class MemoryDatabase:
         served = [task for task in tasks if queues is None or task["queue_name"] in queues]
         return [{"is_any": any(task["status"] in ("todo", "doing") for task in served)}]
 
-    def _take_over(self, *, silent_s: float) -> list[Row]:
+    def _take_over(self, *, silent_s: float, mine: int | None) -> list[Row]:
         oldest = utc_now() - timedelta(seconds=silent_s)
         workers = self.connector.workers
         silent = [
             task
             for task in self.connector.jobs.values()
-            if task["status"] == "doing" and workers.get(task["worker_id"], oldest) <= oldest
+            if task["status"] == "doing"
+            and task["worker_id"] != mine
+            and workers.get(task["worker_id"], oldest) <= oldest
         ]
         for task in silent:
             task |= {"status": "todo", "attempts": task["attempts"] + 1, "worker_id": None}

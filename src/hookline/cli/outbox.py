@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import click
+from msgspec.structs import replace
 
 from hookline.cli.fleet_options import from_option, opened_fleet, to_option
 from hookline.cli.options import home_option, json_option, resolve_home, silence_log
@@ -37,8 +38,9 @@ def command() -> None:
 def list_jobs(state: tuple[JobState, ...], home: Path | None, url: str | None, as_json: bool) -> None:
     """Show the jobs with their ages, and how many there are in each state."""
     with _opened(home, url) as store:
-        jobs = sorted((job for name in state or _STATES for job in store.list(name)), key=lambda job: job.created_at)
+        jobs = [_lighten(job) for name in state or _STATES for job in store.list(name)]
         counts = store.count()
+    jobs.sort(key=lambda job: job.created_at)
     if as_json:
         say_json({"counts": dict(counts), "jobs": [_summary(job) for job in jobs]})
         return
@@ -146,6 +148,11 @@ def _describe_starts(job: Job) -> str:
     if job.forwarded_at is not None:
         return "forwarded"
     return f"started {job.starts} times" if job.starts != 1 else "started once"
+
+
+def _lighten(job: Job) -> Job:
+    """A job without what is large, since a fleet may have many."""
+    return replace(job, payload={}, stdout="", stderr="")
 
 
 def _summary(job: Job) -> dict[str, Any]:

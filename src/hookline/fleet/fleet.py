@@ -22,6 +22,9 @@ from hookline.fleet.store import FleetStore
 from hookline.fleet.worker import FleetWorker
 from hookline.outbox.files import FileOutbox
 
+# How long the engine waits for a connection before it asks anew.
+_ANSWER_S = 5.0
+
 
 class Fleet:
     """The fleet whose database is at an address; connected to when it is used."""
@@ -71,7 +74,9 @@ class Fleet:
             hands.close()
 
     def _make_connector(self) -> PsycopgConnector:
-        return PsycopgConnector(conninfo=self._address.conninfo, min_size=1, max_size=2)
+        return PsycopgConnector(
+            conninfo=self._address.conninfo, min_size=1, max_size=2, timeout=_ANSWER_S, reconnect_timeout=_ANSWER_S
+        )
 
     def read_metrics(self) -> dict[str, Any]:
         """Its counters and ages as data."""

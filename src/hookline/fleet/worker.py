@@ -26,6 +26,7 @@ from hookline.fleet.database import Database
 from hookline.fleet.errors import UnreachableError
 from hookline.fleet.hands import Hands, find_age_reason
 from hookline.fleet.options import WorkerOptions
+from hookline.fleet.patience import PatientJobManager, is_away
 from hookline.fleet.store import FleetStore
 from hookline.hook import Settings
 from hookline.job import Job, utc_now
@@ -78,6 +79,7 @@ class FleetWorker:
         self._make_connector = make_connector
         self._options = options
         self._settings = settings
+        self._running: set[asyncio.Task[Any]] = set()
         self._store = _PatientStore(database)
         self._jobs = JobWorker(self._store, hands.hooks, (), settings, attempt=hands.attempt)
 
@@ -102,7 +104,9 @@ class FleetWorker:
                     await asyncio.to_thread(self._store.check)
                     if await self._work(stopping):
                         return
-                except (UnreachableError, ConnectorException, psycopg.OperationalError) as error:
+                except (UnreachableError, ConnectorException, psycopg.Error) as error:
+                    if not is_away(error):
+                        raise
                     logger.warning("the fleet's database is away: %s", _describe(error))
                 if time.monotonic() - started > _LONGEST_PAUSE_S:
                     delay_s = _FIRST_PAUSE_S
@@ -114,18 +118,19 @@ class FleetWorker:
 
     async def _work(self, stopping: asyncio.Future[Any]) -> bool:
         """Work until stopped, or until nothing is left if that is wanted; False when the engine gave up by itself."""
-        app = App(connector=self._make_connector())
+        connector = self._make_connector()
+        app = App(connector=connector)
+        app.job_manager = talks = PatientJobManager(connector)
         app.task(name=TASK_NAME, retry=_GiveBack())(self._deliver)
         options = self._options
         served: dict[str, Any] = {"queues": list(options.queues)} if options.queues else {}
         async with app.open_async():
-            taking_over = asyncio.ensure_future(self._take_over())
+            taking_over = asyncio.ensure_future(self._take_over(talks))
             working = asyncio.ensure_future(
                 app.run_worker_async(
                     **served,
                     concurrency=options.concurrency,
                     fetch_job_polling_interval=_POLL_S,
-                    shutdown_graceful_timeout=options.grace_s,
                     install_signal_handlers=False,
                     update_heartbeat_interval=options.silent_s / 3,
                     stalled_worker_timeout=_FORGOTTEN_S,
@@ -136,13 +141,22 @@ class FleetWorker:
                 await asyncio.wait([working, stopping, emptied], return_when=asyncio.FIRST_COMPLETED)
                 is_ended = not working.done()
                 if is_ended:
-                    working.cancel()  # which ends it with the grace
-                with contextlib.suppress(asyncio.CancelledError):
+                    await self._wind_up(working)
+                else:
                     await working
                 return is_ended
             finally:
                 taking_over.cancel()
                 emptied.cancel()
+
+    async def _wind_up(self, working: asyncio.Future[Any]) -> None:
+        """Let the engine take no more jobs, give those that run the grace, and then give them back."""
+        working.cancel()  # which it takes as a wish
+        await asyncio.wait([working], timeout=self._options.grace_s)
+        for task in self._running:
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await working
 
     async def _wait_until_empty(self) -> None:
         """Wait until no job is open in the queues; for ever if that is no reason to end."""
@@ -155,7 +169,7 @@ class FleetWorker:
                     if not row["is_any"]:
                         return
 
-    async def _take_over(self) -> None:
+    async def _take_over(self, talks: PatientJobManager) -> None:
         """
         Give back, again and again, what dead workers held.
 
@@ -168,7 +182,7 @@ class FleetWorker:
             await asyncio.sleep(silent_s / 3)
             asked = time.monotonic()
             query = "take_over" if asked - steady_since >= silent_s else "open"
-            values = {"silent_s": silent_s} if query == "take_over" else {"queues": None}
+            values = {"silent_s": silent_s, "mine": talks.worker_id} if query == "take_over" else {"queues": None}
             try:
                 rows = await asyncio.to_thread(self._database.ask, query, **values)
             except UnreachableError:  # the worker notices that too
@@ -181,6 +195,15 @@ class FleetWorker:
 
     async def _deliver(self, job: str) -> None:
         """Run a job, and tell the engine by an exception when it did not end well."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        try:
+            await self._deliver_one(job)
+        finally:
+            self._running.discard(task)
+
+    async def _deliver_one(self, job: str) -> None:
         try:
             given = decode_job(job.encode("ascii", "replace"))
         except UnreadableJobError as error:

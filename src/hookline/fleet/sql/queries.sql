@@ -78,9 +78,11 @@ WITH silent AS (
     FROM procrastinate_jobs AS task LEFT JOIN procrastinate_workers AS worker ON worker.id = task.worker_id
     WHERE task.status = 'doing' AND task.task_name = 'hookline'
         AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => %(silent_s)s))
+        AND task.worker_id IS DISTINCT FROM %(mine)s
     FOR UPDATE OF task SKIP LOCKED
 ), forgotten AS (
-    DELETE FROM procrastinate_workers WHERE last_heartbeat < now() - make_interval(secs => %(silent_s)s)
+    DELETE FROM procrastinate_workers
+    WHERE last_heartbeat < now() - make_interval(secs => %(silent_s)s) AND id IS DISTINCT FROM %(mine)s
 )
 UPDATE procrastinate_jobs AS task SET status = 'todo', attempts = attempts + 1, scheduled_at = now(), worker_id = NULL
 FROM silent WHERE task.id = silent.id
