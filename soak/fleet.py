@@ -18,6 +18,7 @@ import logging
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -411,6 +412,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     logging.getLogger("hookline").setLevel(logging.CRITICAL)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what it has started ends with it
     seed = random.randrange(2**32) if options.seed is None else options.seed
     rows, broken = [], []
     with made_ground(random.Random(seed), stopped_s=options.stopped) as ground:

@@ -177,6 +177,7 @@ def main() -> int:
     if not command:
         sys.stderr.write("usage: python3 -m soak.server COMMAND...\n")
         return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server ends with this
     with running_server() as server:
         return subprocess.run(command, env={**os.environ, URL_VARIABLE: server.url}, check=False).returncode
 
