@@ -274,3 +274,16 @@ def test_a_hook_cannot_be_a_worker(bench: Bench, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("HOOKLINE_HOOK_DEPTH", "3")
     with pytest.raises(ConfigError, match="no worker can run here"):
         Hands(load_layers(bench.project, home=bench.home))
+
+
+async def test_how_a_hook_ended_is_written_down_when_the_database_is_back(bench: Bench, fleet: MemoryFleet) -> None:
+    write_hooks(bench, fleet_hook(bench, f'{NOTE}; while [ ! -e "$NOTES.go" ]; do sleep 0.02; done'))
+    fleet.store.put(job := make_fleet_job(bench))
+    async with fleet.working():
+        await wait_until(lambda: len(read_notes(bench)) == 1, "the hook runs")
+        fleet.database.is_down = True
+        (bench.root / "notes.go").touch()
+        await wait_until(lambda: bool(read_log(bench)), "the hook has ended")
+        fleet.database.is_down = False
+        await wait_until(lambda: get(fleet, job).state == "done", "its end is written down")
+    assert len(read_notes(bench)) == 1

@@ -12,6 +12,7 @@ import contextlib
 import json
 import logging
 import random
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +41,6 @@ logger = logging.getLogger("hookline")
 
 TASK_NAME = "hookline"
 _POLL_S = 2.0
-_PATIENCE_S = 60.0
 _EMPTY_S = 0.2
 # Workers that are silent are forgotten as their jobs are taken over; the engine would do so in the worst moment.
 _FORGOTTEN_S = 30 * 24 * 3600.0
@@ -114,6 +114,7 @@ class FleetWorker:
                 delay_s = min(2 * delay_s, _LONGEST_PAUSE_S)
         finally:
             stopping.cancel()
+            self._store.is_closing.set()
             self._jobs.close()
 
     async def _work(self, stopping: asyncio.Future[Any]) -> bool:
@@ -271,17 +272,19 @@ class _GiveBack(BaseRetryStrategy):
 
 
 class _PatientStore(FleetStore):
-    """A store that does not give up an end too soon, so that a job that is over is not run again."""
+    """A store that writes down an end however long that takes, so that a job that is over is not run again."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.is_closing = threading.Event()
 
     def finish(self, claim: Claim, job: Job) -> None:
-        deadline = time.monotonic() + _PATIENCE_S
         while True:
             try:
                 return super().finish(claim, job)
             except UnreachableError:
-                if time.monotonic() > deadline:
+                if self.is_closing.wait(_FIRST_PAUSE_S):
                     raise
-                time.sleep(_FIRST_PAUSE_S)
 
 
 def _note_lost(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
