@@ -80,6 +80,19 @@ def measure(ground: Ground, count: int, *, state: str, lock: str = "NULL") -> st
     )
 
 
+def measure_look(ground: Ground) -> float:
+    """What it takes a worker that was woken to find that another one was quicker, in seconds."""
+    ground.clear()
+    looks = []
+    with psycopg.connect(ground.url, autocommit=True) as connection:
+        fill(connection, 10_000, state="done")
+        for _ in range(20 * _ROUNDS):
+            start = time.perf_counter()
+            connection.execute(_FETCH, [1])
+            looks.append(time.perf_counter() - start)
+    return statistics.median(looks)
+
+
 def main() -> None:
     """Measure everything, and print it."""
     largest = 20_000 if "--short" in sys.argv[1:] else 200_000
@@ -94,6 +107,7 @@ def main() -> None:
             print(measure(ground, count, state="done"), flush=True)
         for count in (100, 10_000):
             print(measure(ground, count, state="pending", lock="'s1'"), flush=True)
+        print(f"a look that finds nothing: {show_time(measure_look(ground))}")
 
 
 if __name__ == "__main__":
