@@ -16,7 +16,7 @@ from fleets import NOTE, fleet_hook, make_fleet_job, read_notes, turn, write_hoo
 from msgspec.structs import replace
 
 from hookline.fleet.address import Address
-from hookline.fleet.database import PostgresDatabase
+from hookline.fleet.database import PostgresDatabase, connect, translating_errors
 from hookline.fleet.errors import FleetError, RefusedError, UnreachableError
 from hookline.fleet.schema import apply_schema
 from hookline.fleet.store import FleetStore
@@ -132,8 +132,6 @@ async def test_a_worker_waits_for_connections_that_broke_and_goes_on(
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [url.rpartition("/")[2]]
             )
-        with contextlib.suppress(UnreachableError):  # ours ended too
-            store.check()
         store.put(job := make_fleet_job(bench))
         await wait_until(lambda: get(store, job).state == "done", "the job is done")
 
@@ -297,16 +295,29 @@ def test_a_database_that_is_not_set_up_is_said_to_be(bench: Bench, empty_url: st
     assert done.stderr == f"hookline: no fleet is set up in {shown}; run hookline fleet init --to with its address\n"
 
 
-def test_a_value_that_the_database_refuses_is_told_from_a_database_that_is_gone(
-    url: str, database: PostgresDatabase
-) -> None:
+def test_a_value_that_the_database_refuses_is_no_database_that_is_gone(database: PostgresDatabase) -> None:
     with pytest.raises(RefusedError):
         database.ask("get", id="\0")
+    assert database.ask("count") == []
+
+
+def test_a_connection_that_ended_while_nobody_used_it_is_made_anew(url: str, database: PostgresDatabase) -> None:
+    store = FleetStore(database)
+    store.put(job := make_job())
+    claim = store.claim(job.id)
+    assert claim is not None
+    store.release(claim)  # so that there is one for locks too
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-    with pytest.raises(UnreachableError):
-        database.ask("count")
-    assert database.ask("count") == []
+    assert store.claim(job.id) is not None
+
+
+def test_a_connection_that_ends_during_a_statement_is_a_database_that_is_gone(url: str) -> None:
+    address = Address.from_url(url)
+    connection = connect(address)
+    with pytest.raises(UnreachableError, match="does not answer"), translating_errors(address):
+        connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    connection.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import threading
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -66,7 +67,7 @@ class PostgresDatabase:
     def ask(self, query: str, **values: Any) -> list[dict[str, Any]]:
         """Run a statement on the one connection."""
         with self._mutex:
-            if self._connection is None or self._connection.closed:
+            if self._connection is None or not _is_usable(self._connection):
                 self._connection = self._connect()
             return ask(self._connection, self._address, query, **values)
 
@@ -74,17 +75,13 @@ class PostgresDatabase:
         """Take an advisory lock on a connection of its own."""
         with self._mutex:
             connection = self._spare.pop() if self._spare else None
-        if connection is None or connection.closed:
+        if connection is None or not _is_usable(connection):
             connection = self._connect()
-        try:
-            (row,) = ask(connection, self._address, "lock", id=job_id)
-        except UnreachableError:  # a spare one may have broken long ago
-            connection = self._connect()
-            (row,) = ask(connection, self._address, "lock", id=job_id)
-        if not row["is_taken"]:
-            self._spare.append(connection)
-            return None
+        (row,) = ask(connection, self._address, "lock", id=job_id)
         with self._mutex:
+            if not row["is_taken"]:
+                self._spare.append(connection)
+                return None
             self._lent.add(connection)
         return _PostgresLock(self, connection, job_id)
 
@@ -137,6 +134,18 @@ class _PostgresLock:
             self._database.leave(self._connection)
         else:
             self.free()
+
+
+def _is_usable(connection: Connection) -> bool:
+    """Whether a connection that nobody uses now is alive; the server has nothing to say on one, but that it ends."""
+    if connection.closed:
+        return False
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    if not poll.poll(0):
+        return True
+    connection.close()
+    return False
 
 
 def connect(address: Address) -> Connection:

@@ -268,6 +268,8 @@ class _GiveBack(BaseRetryStrategy):
             return RetryDecision(retry_in={"seconds": exception.wait_s})
         if isinstance(exception, asyncio.CancelledError):
             return RetryDecision()
+        if is_away(exception):
+            return RetryDecision(retry_in={"seconds": _HELD_S})
         return RetryDecision(retry_in={"seconds": _AFTER_MISTAKE_S})
 
 
