@@ -38,7 +38,7 @@ from hookline.fleet.schema import apply_schema
 from hookline.fleet.store import FleetStore
 from hookline.job import Job
 from hookline.outbox.files import FileOutbox
-from soak.server import Server, running_server
+from soak.server import Server, find_programs, running_server
 
 _WITHIN_S = 60.0
 _POLL_S = 0.01
@@ -415,6 +415,11 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what it has started ends with it
     seed = random.randrange(2**32) if options.seed is None else options.seed
     rows, broken = [], []
+    try:
+        find_programs()
+    except FileNotFoundError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     with made_ground(random.Random(seed), stopped_s=options.stopped) as ground:
         for kind in KINDS:
             if options.kind is None or kind.name in options.kind:

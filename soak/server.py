@@ -178,6 +178,11 @@ def main() -> int:
         sys.stderr.write("usage: python3 -m soak.server COMMAND...\n")
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server ends with this
+    try:
+        find_programs()
+    except FileNotFoundError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     with running_server() as server:
         return subprocess.run(command, env={**os.environ, URL_VARIABLE: server.url}, check=False).returncode
 

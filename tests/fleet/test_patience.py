@@ -86,6 +86,15 @@ async def test_what_the_database_refuses_is_not_repeated():
     assert connector.failures == 5
 
 
+async def test_a_worker_that_ends_does_not_wait_for_the_database():
+    connector = FlakyConnector(9, psycopg.OperationalError("gone"))
+    talks = PatientJobManager(connector)
+    talks.is_closing = True
+    task = Job(id=1, queue="q", lock=None, queueing_lock=None, task_name="t")
+    with pytest.raises(ConnectorException):
+        await asyncio.wait_for(talks.finish_job(task, Status.FAILED, delete_job=False), 5)
+
+
 @pytest.mark.parametrize(
     ("error", "away"),
     [

@@ -287,3 +287,15 @@ async def test_how_a_hook_ended_is_written_down_when_the_database_is_back(bench:
         fleet.database.is_down = False
         await wait_until(lambda: get(fleet, job).state == "done", "its end is written down")
     assert len(read_notes(bench)) == 1
+
+
+async def test_a_job_of_a_project_that_changed_since_it_was_trusted_waits(
+    bench: Bench, fleet: MemoryFleet, log_lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_hooks(bench)
+    fleet.store.put(job := make_fleet_job(bench))
+    monkeypatch.setattr(Hands, "find_change", lambda _self, _hook: "hooks.yaml has changed since you trusted it")
+    async with fleet.working():
+        await wait_until(lambda: fleet.database.task(job.id)["attempts"] > 0, "the job was given back")
+    assert (get(fleet, job).state, get(fleet, job).starts) == ("pending", 0)
+    assert f"the job {job.id} waits: hooks.yaml has changed since you trusted it" in log_lines

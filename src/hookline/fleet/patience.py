@@ -24,10 +24,11 @@ class PatientJobManager(JobManager):
     Does what the engine asks for when the database is there again.
 
     The engine's own worker ends when a word is lost, and the hooks that it runs with it. `worker_id` is that of the
-    worker that was registered last.
+    worker that was registered last. With `is_closing` nothing is repeated any more.
     """
 
     worker_id: int | None = None
+    is_closing: bool = False
 
     async def register_worker(self) -> int:
         """Register a worker; not repeated, since there is nothing to lose yet."""
@@ -52,9 +53,18 @@ class PatientJobManager(JobManager):
             if not is_away(error):
                 raise
 
+    async def _repeat(self, ask: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            try:
+                return await ask()
+            except ConnectorException as error:
+                if self.is_closing or not is_away(error):
+                    raise
+                await asyncio.sleep(_PAUSE_S)
+
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
         """Write down that a job ended."""
-        await _repeat(lambda: super(PatientJobManager, self).finish_job(job, status, delete_job))
+        await self._repeat(lambda: super(PatientJobManager, self).finish_job(job, status, delete_job))
 
     async def retry_job(
         self,
@@ -65,13 +75,13 @@ class PatientJobManager(JobManager):
         lock: str | None = None,
     ) -> None:
         """Give a job back."""
-        await _repeat(lambda: super(PatientJobManager, self).retry_job(job, retry_at, priority, queue, lock))
+        await self._repeat(lambda: super(PatientJobManager, self).retry_job(job, retry_at, priority, queue, lock))
 
     async def listen_for_jobs(
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:
         """Listen for new jobs, and again when the connection is lost."""
-        await _repeat(
+        await self._repeat(
             lambda: super(PatientJobManager, self).listen_for_jobs(on_notification=on_notification, queues=queues)
         )
 
@@ -80,13 +90,3 @@ def is_away(error: BaseException) -> bool:
     """Whether an error means that the database does not answer, perhaps only for now."""
     gone = (UnreachableError, psycopg.OperationalError, psycopg.InterfaceError)
     return isinstance(error, gone) or (isinstance(error, ConnectorException) and isinstance(error.__cause__, gone))
-
-
-async def _repeat(ask: Callable[[], Awaitable[T]]) -> T:
-    while True:
-        try:
-            return await ask()
-        except ConnectorException as error:
-            if not is_away(error):
-                raise
-            await asyncio.sleep(_PAUSE_S)

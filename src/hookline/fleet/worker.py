@@ -142,7 +142,7 @@ class FleetWorker:
                 await asyncio.wait([working, stopping, emptied], return_when=asyncio.FIRST_COMPLETED)
                 is_ended = not working.done()
                 if is_ended:
-                    await self._wind_up(working)
+                    await self._wind_up(working, talks)
                 else:
                     await working
                 return is_ended
@@ -150,25 +150,31 @@ class FleetWorker:
                 taking_over.cancel()
                 emptied.cancel()
 
-    async def _wind_up(self, working: asyncio.Future[Any]) -> None:
-        """Let the engine take no more jobs, give those that run the grace, and then give them back."""
+    async def _wind_up(self, working: asyncio.Future[Any], talks: PatientJobManager) -> None:
+        """
+        Let the engine take no more jobs, give those that run the grace, and then give them back.
+
+        If the database is away they cannot be given back; they are taken over later, as those of a dead worker.
+        """
         working.cancel()  # which it takes as a wish
         await asyncio.wait([working], timeout=self._options.grace_s)
         for task in self._running:
             task.cancel()
+        talks.is_closing = True
         with contextlib.suppress(asyncio.CancelledError):
             await working
 
     async def _wait_until_empty(self) -> None:
         """Wait until no job is open in the queues; for ever if that is no reason to end."""
+        if not self._options.is_until_empty:
+            await asyncio.Event().wait()
+        queues = list(self._options.queues) or None
         while True:
             await asyncio.sleep(_EMPTY_S)
-            if self._options.is_until_empty:
-                with contextlib.suppress(UnreachableError):
-                    queues = list(self._options.queues) or None
-                    (row,) = await asyncio.to_thread(self._database.ask, "open", queues=queues)
-                    if not row["is_any"]:
-                        return
+            with contextlib.suppress(UnreachableError):
+                (row,) = await asyncio.to_thread(self._database.ask, "open", queues=queues)
+                if not row["is_any"]:
+                    return
 
     async def _take_over(self, talks: PatientJobManager) -> None:
         """
@@ -208,6 +214,7 @@ class FleetWorker:
         try:
             given = decode_job(job.encode("ascii", "replace"))
         except UnreadableJobError as error:
+            logger.warning("a job in the fleet's queue cannot be read: %s", error)
             raise DeadLetterError(f"unreadable: {error}") from error
         claim = await self._jobs.claim(given.id)
         if claim is None:
@@ -223,6 +230,7 @@ class FleetWorker:
         change = self._hands.find_change(found)
         if change is not None:
             self._store.release(claim)
+            logger.warning("the job %s waits: %s", given.id, change)
             raise GivenBackError(change, wait_s=_UNTRUSTED_S)
         run = await self._jobs.run_claimed(found, claim)
         if run.status == "skipped":
