@@ -56,6 +56,7 @@ class Fleet:
     def forward(self, outbox: Path) -> Tally:
         """Forward what is pending in the outbox in a folder."""
         with sole_forwarder(outbox):
+            self.store.check_forwarding()  # also when nothing is pending: who asks wants to know whether it works
             return Forwarder(FileOutbox(outbox), self.store).run()
 
     def follow(self, outbox: Path, *, pause: Callable[[float], bool], report: Callable[[str], object]) -> None:
