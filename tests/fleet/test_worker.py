@@ -108,6 +108,16 @@ async def test_a_script_that_changed_after_the_job_was_made_is_refused(bench: Be
     assert read_notes(bench) == [f"{good.id} 1"]
 
 
+async def test_a_script_that_cannot_be_read_here_is_refused(bench: Bench, fleet: MemoryFleet) -> None:
+    write_hooks(bench, {**fleet_hook(bench), "run": {"type": "script", "path": "note.sh"}})
+    script = bench.write_script("note.sh", NOTE, layer="user")
+    job = make_fleet_job(bench)
+    script.unlink()
+    failed = await run_one(fleet, job)
+    assert failed.error is not None
+    assert "is defined differently here (the script" in failed.error
+
+
 async def test_a_job_that_names_no_definition_is_refused(bench: Bench, fleet: MemoryFleet) -> None:
     write_hooks(bench)
     job = await run_one(fleet, make_job())

@@ -53,11 +53,18 @@ class Hands:
         named = [hook for hook in self.hooks if hook.id == job.hook_id and hook.event == job.event]
         if not named:
             return f"refused: no hook {job.hook_id!r} for {job.event} is defined and trusted here"
-        found = {_try_digest(hook): hook for hook in reversed(named)}
-        if job.route.digest in found:
-            return found[job.route.digest]
-        here = ", ".join(digest[:12] for digest in found)
-        return f"refused: the hook {job.hook_id!r} is defined differently here ({here}, not {job.route.digest[:12]})"
+        here = []
+        for hook in named:
+            try:
+                digest = Definition(hook).digest()
+            except UnreadableDefinitionError as error:
+                here.append(str(error))
+                continue
+            if digest == job.route.digest:
+                return hook
+            here.append(digest[:12])
+        there = job.route.digest[:12]
+        return f"refused: the hook {job.hook_id!r} is defined differently here ({', '.join(here)}, not {there})"
 
     def find_change(self, hook: Hook) -> str | None:
         """Why a hook may not run now: its project's hooks are no longer what was trusted."""
@@ -90,10 +97,3 @@ def find_age_reason(job: Job) -> str | None:
     if limit is None or age <= limit:
         return None
     return f"too old: made {age:.0f} s ago, more than {limit:g} (max_age_seconds)"
-
-
-def _try_digest(hook: Hook) -> str:
-    try:
-        return Definition(hook).digest()
-    except UnreadableDefinitionError:
-        return "its script cannot be read"
