@@ -7,7 +7,6 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 from procrastinate.sql import queries
@@ -15,7 +14,6 @@ from procrastinate.testing import InMemoryConnector
 from procrastinate.types import JobToDefer
 
 from hookline.fleet.errors import UnreachableError
-from hookline.job import utc_now
 
 Row = dict[str, Any]
 
@@ -134,19 +132,19 @@ class MemoryDatabase:
         served = [task for task in tasks if queues is None or task["queue_name"] in queues]
         return [{"is_any": any(task["status"] in ("todo", "doing") for task in served)}]
 
-    def _take_over(self, *, silent_s: float, mine: int | None) -> list[Row]:
-        oldest = utc_now() - timedelta(seconds=silent_s)
+    def _beats(self) -> list[Row]:
+        return [{"id": worker, "last_heartbeat": beat} for worker, beat in self.connector.workers.items()]
+
+    def _take_over(self, *, ids: list[int], beats: list[Any]) -> list[Row]:
         workers = self.connector.workers
-        silent = [
-            task
-            for task in self.connector.jobs.values()
-            if task["status"] == "doing"
-            and task["worker_id"] != mine
-            and workers.get(task["worker_id"], oldest) <= oldest
-        ]
-        for task in silent:
+        for worker, beat in zip(ids, beats, strict=True):
+            if workers.get(worker) == beat:
+                del workers[worker]
+        tasks = self.connector.jobs.values()
+        held = [task for task in tasks if task["status"] == "doing" and task["worker_id"] not in workers]
+        for task in held:
             task |= {"status": "todo", "attempts": task["attempts"] + 1, "worker_id": None}
-        return [{"id": task["queueing_lock"]} for task in silent]
+        return [{"id": task["queueing_lock"]} for task in held]
 
 
 class MemoryLock:

@@ -229,25 +229,6 @@ async def test_a_job_that_a_dead_worker_held_is_taken_over(
     assert f"the job {job.id} was left by a worker that is gone; it is queued again" in log_lines
 
 
-async def test_nothing_is_taken_over_before_the_database_has_answered_for_a_while(
-    bench: Bench, fleet: MemoryFleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All workers are silent while it is away."""
-    write_hooks(bench)
-    asked: list[str] = []
-    ask = fleet.database.ask
-    monkeypatch.setattr(fleet.database, "ask", lambda query, **values: (asked.append(query), ask(query, **values))[1])
-    async with fleet.working(silent_s=0.6):
-        await wait_until(lambda: "take_over" in asked, "it takes over")
-        fleet.database.is_down = True
-        asked.clear()
-        await wait_until(lambda: len(asked) >= 2, "the outage is noticed")
-        fleet.database.is_down = False
-        asked.clear()
-        await wait_until(lambda: "take_over" in asked, "it takes over again")
-    assert asked.index("take_over") >= 2
-
-
 async def test_a_job_that_was_over_when_its_worker_died_is_not_run_again(bench: Bench, fleet: MemoryFleet) -> None:
     """A crash after its end was written down and before the engine was told."""
     write_hooks(bench)

@@ -86,6 +86,11 @@ class PatientJobManager(JobManager):
         )
 
 
+def is_forgotten(error: BaseException) -> bool:
+    """Whether an error means that others have taken this worker for dead, so that it may not take jobs any more."""
+    return isinstance(error, ConnectorException) and isinstance(error.__cause__, psycopg.errors.ForeignKeyViolation)
+
+
 def is_away(error: BaseException) -> bool:
     """Whether an error means that the database does not answer, perhaps only for now."""
     gone = (UnreachableError, psycopg.OperationalError, psycopg.InterfaceError)

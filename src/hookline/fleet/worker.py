@@ -27,8 +27,9 @@ from hookline.fleet.database import Database
 from hookline.fleet.errors import UnreachableError
 from hookline.fleet.hands import Hands, find_age_reason
 from hookline.fleet.options import WorkerOptions
-from hookline.fleet.patience import PatientJobManager, is_away
+from hookline.fleet.patience import PatientJobManager, is_away, is_forgotten
 from hookline.fleet.store import FleetStore
+from hookline.fleet.watch import Watch
 from hookline.hook import Settings
 from hookline.job import Job, utc_now
 from hookline.outbox.codec import UnreadableJobError, decode_job
@@ -105,9 +106,12 @@ class FleetWorker:
                     if await self._work(stopping):
                         return
                 except (UnreachableError, ConnectorException, psycopg.Error) as error:
-                    if not is_away(error):
+                    if is_forgotten(error):
+                        logger.warning("this worker was taken for dead, since it was not heard of; it begins anew")
+                    elif is_away(error):
+                        logger.warning("the fleet's database is away: %s", _describe(error))
+                    else:
                         raise
-                    logger.warning("the fleet's database is away: %s", _describe(error))
                 if time.monotonic() - started > _LONGEST_PAUSE_S:
                     delay_s = _FIRST_PAUSE_S
                 await asyncio.wait([stopping], timeout=delay_s * random.uniform(0.5, 1))
@@ -177,27 +181,20 @@ class FleetWorker:
                     return
 
     async def _take_over(self, talks: PatientJobManager) -> None:
-        """
-        Give back, again and again, what dead workers held.
-
-        After the database was away all heartbeats are old. So this waits until it has answered for as long as a
-        living worker needs to send one.
-        """
-        silent_s = self._options.silent_s
-        steady_since = time.monotonic()
+        """Give back, again and again, what dead workers held."""
+        watch = Watch(silent_s=self._options.silent_s)
         while True:
-            await asyncio.sleep(silent_s / 3)
-            asked = time.monotonic()
-            query = "take_over" if asked - steady_since >= silent_s else "open"
-            values = {"silent_s": silent_s, "mine": talks.worker_id} if query == "take_over" else {"queues": None}
+            await asyncio.sleep(self._options.silent_s / 3)
             try:
-                rows = await asyncio.to_thread(self._database.ask, query, **values)
+                asked = time.monotonic()
+                beats = await asyncio.to_thread(self._database.ask, "beats")
+                dead = watch.find_dead(beats, asked, time.monotonic(), mine=talks.worker_id)
+                values = {"ids": list(dead), "beats": list(dead.values())}
+                rows = await asyncio.to_thread(self._database.ask, "take_over", **values)
             except UnreachableError:  # the worker notices that too
-                steady_since = time.monotonic()
+                watch.forget()
                 continue
-            if time.monotonic() - asked > silent_s / 3:
-                steady_since = time.monotonic()
-            for row in rows if query == "take_over" else ():
+            for row in rows:
                 logger.warning("the job %s was left by a worker that is gone; it is queued again", row["id"])
 
     async def _deliver(self, job: str) -> None:

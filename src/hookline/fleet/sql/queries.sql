@@ -71,21 +71,26 @@ WITH ended AS (
 )
 SELECT count(*) AS count FROM removed
 
+-- beats --
+SELECT id, last_heartbeat FROM procrastinate_workers
+
 -- take_over --
--- Give back what workers hold that have been silent for too long, or are gone; a hook that still runs keeps its lock.
-WITH silent AS (
+-- Forget the workers that are dead, unless they were heard of since, and give back what they and those held who are
+-- forgotten already; a hook that still runs keeps its lock.
+WITH dead AS (
+    DELETE FROM procrastinate_workers AS worker
+    USING unnest(%(ids)s::bigint[], %(beats)s::timestamptz[]) AS given (id, beat)
+    WHERE worker.id = given.id AND worker.last_heartbeat = given.beat
+    RETURNING worker.id
+), held AS (
     SELECT task.id
-    FROM procrastinate_jobs AS task LEFT JOIN procrastinate_workers AS worker ON worker.id = task.worker_id
+    FROM procrastinate_jobs AS task
     WHERE task.status = 'doing' AND task.task_name = 'hookline'
-        AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => %(silent_s)s))
-        AND task.worker_id IS DISTINCT FROM %(mine)s
-    FOR UPDATE OF task SKIP LOCKED
-), forgotten AS (
-    DELETE FROM procrastinate_workers
-    WHERE last_heartbeat < now() - make_interval(secs => %(silent_s)s) AND id IS DISTINCT FROM %(mine)s
+        AND (task.worker_id IS NULL OR task.worker_id IN (SELECT id FROM dead))
+    FOR UPDATE SKIP LOCKED
 )
 UPDATE procrastinate_jobs AS task SET status = 'todo', attempts = attempts + 1, scheduled_at = now(), worker_id = NULL
-FROM silent WHERE task.id = silent.id
+FROM held WHERE task.id = held.id
 RETURNING task.queueing_lock AS id
 
 -- open --
