@@ -136,6 +136,17 @@ async def test_a_worker_waits_for_connections_that_broke_and_goes_on(
         await wait_until(lambda: get(store, job).state == "done", "the job is done")
 
 
+async def test_a_worker_that_others_took_for_dead_begins_anew(bench: Bench, url: str, store: FleetStore) -> None:
+    write_hooks(bench)
+    with working(bench, url), psycopg.connect(url, autocommit=True) as connection:
+        count = "SELECT count(*) FROM procrastinate_workers"
+        await wait_until(lambda: connection.execute(count).fetchone() == (1,), "the worker is there")
+        connection.execute("DELETE FROM procrastinate_workers")
+        store.put(job := make_fleet_job(bench))
+        await wait_until(lambda: get(store, job).state == "done", "the job is done")
+    assert "this worker was taken for dead, since it was not heard of; it begins anew" in read_said(bench)
+
+
 def test_a_worker_without_a_hook_says_so(bench: Bench, url: str) -> None:
     done = run_hookline(bench, "worker", "--from", url)
     assert done.returncode == 1
