@@ -7,22 +7,26 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 export UV_SYSTEM_CERTS := 1
 export UV_NATIVE_TLS := 1
 
-.PHONY: demo test bench soak extras lint types clean
+.PHONY: demo test bench bench-fleet soak extras lint types clean
 
 demo: $(VENV)/.demo ## watch a scripted agent with hooks
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/hookline demo
 
-test: lint types ## lint, strict types, and all tests
+test: lint types ## lint, strict types, and all tests; those of fleets need `python3 -m soak.server make test`
 	@echo "== running the tests"
 	@$(BIN)/pytest
 
 bench: $(VENV)/.dev ## print what everything costs, beside a floor measured in the same run; BENCH=--short for a quick look
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m benchmarks $(BENCH)
 
+bench-fleet: $(VENV)/.dev ## print what a fleet costs, on a PostgreSQL server of its own
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m benchmarks.fleet $(BENCH)
+
 soak: $(VENV)/.dev ## the long rounds: 20,000 fires of misbehaving hooks, kill -9 at random moments, edits while events fire, long fuzzing
 	@$(BIN)/python -m soak
 	@$(BIN)/python -m soak.kill
 	@$(BIN)/python -m soak.reload
+	@$(BIN)/python -m soak.fleet
 	@HYPOTHESIS_PROFILE=long $(BIN)/pytest tests/fuzz --timeout 1200
 
 extras: $(VENV)/.dev ## each adapter in an environment with its own extra and no other

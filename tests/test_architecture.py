@@ -50,6 +50,7 @@ LEVELS = {
     "objects": EDGES,
     "outbox": EDGES,
     "runlog": EDGES,
+    "definition": EDGES,
     "private": EDGES,
     "waiting": EDGES,
     "folders": EDGES,
@@ -77,6 +78,7 @@ LEVELS = {
     "recording": HOSTS,
     "telemetry": HOSTS,
     "prompting": HOSTS,
+    "fleet": HOSTS,
     "testing": HOSTS,
     "finish": HOSTS,  # what a detached hook's supervisor turns into: a program of its own
     "__main__": HOSTS,

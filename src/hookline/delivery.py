@@ -17,16 +17,18 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from hookline.background import Background, ClosedError
+from hookline.definition import Definition, UnreadableDefinitionError
 from hookline.dialects.native import NATIVE
 from hookline.dialects.table import get_dialect
 from hookline.dialects.wire import UnencodableError, to_json
 from hookline.errors import HooklineError
+from hookline.events import Event
 from hookline.hook import Hook, Settings
-from hookline.job import Job, utc_now
+from hookline.job import Job, Route, utc_now
 from hookline.outbox.files import read_boot_id, read_host
 from hookline.outbox.store import Claim, OutboxError, OutboxStore
 from hookline.outbox.worker import JobWorker, source_of
-from hookline.outcome import Run
+from hookline.outcome import Failure, Run
 from hookline.payload import parse_payload
 from hookline.runlog import make_record
 from hookline.runners.base import Delivery, Payload, Runner
@@ -37,6 +39,7 @@ T = TypeVar("T")
 Wait = Callable[[concurrent.futures.Future[T]], Awaitable[T]]
 logger = logging.getLogger("hookline")
 
+LEFT_TO_FLEET = "left to the fleet"
 _SOONEST_RESCAN_S = 0.1
 
 
@@ -63,6 +66,7 @@ class Deliveries:
         self._worker = JobWorker(store, hooks, files, settings, attempt=self._attempt, refuse=refuse)
         self._durable_runner = _DurableRunner(self._worker)
         self._needs_care = _need_care(hooks)
+        self._definitions = _define(hooks)
         self._is_recovering = False
         self._looks_again = False
 
@@ -70,6 +74,7 @@ class Deliveries:
         """Take these hooks and files for those of this engine from now on."""
         self._worker.use(hooks, files)
         self._needs_care = _need_care(hooks)
+        self._definitions = _define(hooks)
         self.recover_soon()
 
     async def start(self, hook: Hook, payload: Payload, wait: Wait[Any]) -> Run:
@@ -79,6 +84,8 @@ class Deliveries:
         `wait` waits for something on the background thread. What cannot be stored is run all the same, once,
         and says that it is not durable.
         """
+        if hook.execution.where == "fleet":
+            return await self._leave_to_fleet(hook, payload, wait)
         if hook.execution.is_durable:
             return await self._start_durable(hook, payload, wait)
         if hook.execution.is_detached and self._launcher is not None:
@@ -100,6 +107,22 @@ class Deliveries:
             self.recover_soon()
             return replace(run, reason="waits in the outbox")
         return started
+
+    async def _leave_to_fleet(self, hook: Hook, payload: Payload, wait: Wait[Any]) -> Run:
+        """Store a run that others are to do; what cannot be stored fails, for it must not run here."""
+        reason = self._refuse(hook)
+        if reason is not None:
+            return stop_run(hook, reason)
+        run = Run(hook=hook, status="queued", reason=LEFT_TO_FLEET)
+        try:
+            definition = self._definitions.get(id(hook)) or Definition(hook)
+            route = _make_route(hook, payload.event, definition.digest())
+            job = replace(_make_job(hook, payload, run.id), route=route)
+            await wait(self._background.submit(self._worker.put(job)))
+        except (OutboxError, UnencodableError, UnreadableDefinitionError, ClosedError) as error:
+            failure = Failure(kind="spawn", message=f"cannot be left to the fleet: {error}")
+            return replace(run, status="failed", reason=None, outcome=failure)
+        return run
 
     async def _launch(
         self, launcher: DetachedLauncher, hook: Hook, payload: Payload, *, run_id: str | None = None
@@ -178,6 +201,10 @@ def _need_care(hooks: Sequence[Hook]) -> bool:
     return any(hook.enabled and (hook.execution.is_durable or hook.execution.is_detached) for hook in hooks)
 
 
+def _define(hooks: Sequence[Hook]) -> dict[int, Definition]:
+    return {id(hook): Definition(hook) for hook in hooks if hook.execution.where == "fleet"}
+
+
 class _DurableRunner:
     """Runs a stored job by its id, which is the run's."""
 
@@ -200,6 +227,18 @@ class _ClaimedRunner:
     async def run(self, hook: Hook, payload: Payload, *, run_id: str | None = None) -> Run:
         del payload, run_id
         return await self._worker.run_claimed(hook, self._claim)
+
+
+def _make_route(hook: Hook, event: Event, digest: str) -> Route:
+    """How the job of a fleet's hook travels."""
+    execution = hook.execution
+    return Route(
+        digest=digest,
+        queue=execution.queue,
+        priority=execution.priority,
+        lock=event.session_id if execution.order == "session" else "",
+        max_age_s=execution.max_age_s,
+    )
 
 
 def _make_job(hook: Hook, payload: Payload, job_id: str) -> Job:

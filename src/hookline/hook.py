@@ -18,6 +18,10 @@ LogPayloads = Literal["none", "redacted", "full"]
 Evaluation = Literal["chain", "strictest"]
 Rejected = Literal["all", "user", "none"]
 LayerName = Literal["project", "user", "code"]
+Where = Literal["local", "fleet"]
+Order = Literal["none", "session"]
+
+DEFAULT_QUEUE = "hooks"
 
 
 class ArgumentMatch(Struct, frozen=True, kw_only=True):
@@ -181,7 +185,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     survive the death of the host; `is_detached` ones outlive it. `recheck` makes a guard run once more when the
     event is edited after the guard had its say. A hook that waits but may not block has `may_block` false: its
     block becomes context, its edits nothing. `hides_result` puts the failure of a hook with the policy `block` in
-    the place of a tool's result, so that nobody sees what the hook was to look at first.
+    the place of a tool's result, so that nobody sees what the hook was to look at first. What is durable may be run
+    by a fleet (`where`) instead of here; `queue`, `priority`, `order` and `max_age_s` are for its workers.
     """
 
     mode: Mode = "fire_and_forget"
@@ -195,6 +200,11 @@ class Execution(Struct, frozen=True, kw_only=True):
     recheck: bool = False
     may_block: bool = True
     hides_result: bool = False
+    where: Where = "local"
+    queue: str = DEFAULT_QUEUE
+    priority: int = 0
+    order: Order = "none"
+    max_age_s: float | None = None
 
 
 class Source(Struct, frozen=True, kw_only=True):

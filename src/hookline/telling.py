@@ -71,5 +71,5 @@ class Teller:
 
 def _write(log: RunLog, decision: Decision, event: Event) -> None:
     for run in decision.runs:
-        if run.status != "queued":
+        if run.status != "queued" or run.hook.execution.where == "fleet":
             log.append(run, decision.event or event, before=event)

@@ -280,6 +280,41 @@ EXAMPLES = [
         says="delivery: durable means nothing for a blocking hook; it is ignored",
     ),
     Example(
+        code="fleet-not-durable",
+        text=f"hooks:\n- {HOOK[:-1]}, execution: {{where: «fleet}}}}\n",
+        says="only a durable hook that nobody waits for can run in a fleet",
+        cure="add delivery: durable, and mode: async or fire_and_forget",
+    ),
+    Example(
+        code="fleet-detached",
+        text=f"hooks:\n- {HOOK[:-1]}, execution: {{delivery: durable, where: fleet, detach: «true}}}}\n",
+        says="detach does not go with where: fleet, whose hooks run elsewhere",
+        cure="remove detach",
+    ),
+    Example(
+        code="bad-queue",
+        text=f"hooks:\n- {HOOK[:-1]}, execution: {{delivery: durable, where: fleet, queue: «a b}}}}\n",
+        says="'a b' cannot name a queue",
+        cure="use letters, digits, dots, hyphens and underscores, at most 100",
+    ),
+    Example(
+        code="unused-key",
+        severity="warning",
+        text=f"hooks:\n- {HOOK[:-1]}, execution: {{delivery: durable, «priority: 5}}}}\n",
+        says="priority means nothing for a hook that runs here; it is ignored",
+        cure="remove priority, or add where: fleet",
+    ),
+    Example(
+        code="wrong-type",
+        text=f"hooks:\n- {HOOK[:-1]}, execution: {{delivery: durable, where: fleet, priority: «2000}}}}\n",
+        says="execution.priority must be an integer from -1000 to 1000, not 2000",
+    ),
+    Example(
+        code="wrong-type",
+        text=f"hooks:\n- {HOOK[:-1]}, execution: {{where: «cloud}}}}\n",
+        says="execution.where must be one of local, fleet, not 'cloud'",
+    ),
+    Example(
         code="bad-regex",
         text="hooks:\n- {id: a, event: tool_error, run: {type: shell, shell: x}, match: {args: {p: {regex: «'('}}}}\n",
         says="the regular expression '(' cannot be compiled: missing )",

@@ -27,7 +27,7 @@ from storage import SmallDisk, small_disk, unprivileged
 
 pytest.register_assert_rewrite("store_contract")
 
-from store_contract import StoreContract, get, ids, put_finished, run_side_by_side, take  # noqa: E402 - see above
+from store_contract import SharedStoreContract, get, ids, put_finished, run_side_by_side, take  # noqa: E402 - see above
 
 _NO_JOBS = {
     "torn": encode_job(make_job())[:-10],
@@ -84,7 +84,7 @@ def store(place: FilePlace) -> FileOutbox:
     return store
 
 
-class TestFileOutbox(StoreContract):
+class TestFileOutbox(SharedStoreContract):
     """The contract, over files."""
 
 

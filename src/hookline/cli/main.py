@@ -30,6 +30,8 @@ VERBS = {
     "disable": "switch a hook off in its file",
     "log": "show what ran, when, and how it ended",
     "outbox": "look at durable runs, try failed ones again",
+    "worker": "run a fleet's jobs with the hooks of this machine",
+    "fleet": "set up a fleet's database, and show its figures",
     "trust": "allow a project's hooks to run, as they are now",
     "untrust": "take that back",
     "demo": "watch a small scripted agent with hooks",

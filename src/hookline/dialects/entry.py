@@ -15,6 +15,7 @@ from hookline.dialects.findings import Findings
 from hookline.document import Document
 from hookline.events import get_event_type, list_event_names
 from hookline.hook import (
+    DEFAULT_QUEUE,
     ArgumentMatch,
     CommandAction,
     Execution,
@@ -49,6 +50,9 @@ TOOL_KINDS = (
 _LEGACY_PREFIX = "chrys."
 # The keys that say what each type of action runs.
 _RUN_KEYS = {"script": "path", "command": "argv", "shell": "shell"}
+_FLEET_KEYS = ("queue", "priority", "order", "max_age_seconds")
+_LONGEST_QUEUE = 100
+_QUEUE = re.compile(rf"[A-Za-z0-9._-]{{1,{_LONGEST_QUEUE}}}")
 _ENVIRONMENT_NAME = re.compile(r"[^=\0]+")
 
 
@@ -198,6 +202,7 @@ class EntryReader:
             is_durable=execution.delivery == "durable" and execution.mode != "blocking",
             is_detached=execution.detach,
             recheck=self._rules.rechecks_guards and is_gate and on_error == "block",
+            **_read_fleet_terms(execution),
         )
 
     def _read_bad_reply(self, execution: spec.ExecutionSpec, check: _EntryCheck) -> OnBadReply:
@@ -252,6 +257,27 @@ class _EntryCheck(Struct, frozen=True):
         if execution.delivery == "durable" and execution.mode == "blocking":
             message = "delivery: durable means nothing for a blocking hook; it is ignored"
             self.warn("durable-blocking", message, "execution", "delivery", cure="remove it, or use mode: async")
+        if isinstance(execution, spec.NativeExecutionSpec):
+            self.fleet(execution)
+
+    def fleet(self, execution: spec.NativeExecutionSpec) -> None:
+        if execution.where == "local":
+            for key in _FLEET_KEYS:
+                if getattr(execution, key) is not None:
+                    message = f"{key} means nothing for a hook that runs here; it is ignored"
+                    self.warn("unused-key", message, "execution", key, cure=f"remove {key}, or add where: fleet")
+            return
+        if execution.delivery != "durable" or execution.mode == "blocking":
+            message = "only a durable hook that nobody waits for can run in a fleet"
+            cure = "add delivery: durable, and mode: async or fire_and_forget"
+            self.add("fleet-not-durable", message, "execution", "where", cure=cure)
+        if execution.detach:
+            message = "detach does not go with where: fleet, whose hooks run elsewhere"
+            self.add("fleet-detached", message, "execution", "detach", cure="remove detach")
+        if execution.queue is not None and not _QUEUE.fullmatch(execution.queue):
+            message = f"{_shorten(execution.queue)} cannot name a queue"
+            cure = f"use letters, digits, dots, hyphens and underscores, at most {_LONGEST_QUEUE}"
+            self.add("bad-queue", message, "execution", "queue", cure=cure)
 
     def patterns(self, match: spec.MatchSpec | None) -> None:
         for name, wanted in ((match and match.args) or {}).items():
@@ -268,6 +294,19 @@ class _EntryCheck(Struct, frozen=True):
 def _read_id(entry: Any) -> str | None:
     hook_id = entry.get("id") if isinstance(entry, dict) else None
     return hook_id.strip() if isinstance(hook_id, str) else None
+
+
+def _read_fleet_terms(execution: spec.ExecutionSpec) -> dict[str, Any]:
+    """What an execution says about a fleet, by the names of the record."""
+    if not isinstance(execution, spec.NativeExecutionSpec) or execution.where == "local":
+        return {}
+    return {
+        "where": execution.where,
+        "queue": execution.queue or DEFAULT_QUEUE,
+        "priority": execution.priority or 0,
+        "order": execution.order or "none",
+        "max_age_s": execution.max_age_seconds,
+    }
 
 
 def _surplus_keys(run: spec.RunSpec) -> list[str]:

@@ -22,6 +22,7 @@ _OTHER_WORDS = {"on": "event", "when": "event", "matcher": "match", "if": "match
 Text = Annotated[str, Meta(min_length=1)]
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
+Priority = Annotated[int, Meta(ge=-1000, le=1000)]
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
@@ -79,6 +80,11 @@ class NativeExecutionSpec(ExecutionSpec, frozen=True):
 
     kill_grace_seconds: NotNegative = 2.0
     on_bad_reply: Literal["ignore", "error"] = "error"
+    where: Literal["local", "fleet"] = "local"
+    queue: Text | None = None
+    priority: Priority | None = None
+    order: Literal["none", "session"] | None = None
+    max_age_seconds: Positive | None = None
 
 
 class HookSpec(_Strict, frozen=True):
@@ -272,6 +278,8 @@ def _describe_type(wanted: Any) -> str:
     if origin is bool:
         return "true or false"
     kind = "an integer" if origin is int else "a number"
+    if limits is not None and limits.le is not None:
+        return f"{kind} from {limits.ge:g} to {limits.le:g}"
     if limits is not None and limits.gt is not None:
         return f"{kind} greater than {limits.gt:g}"
     if limits is not None and limits.ge is not None:

@@ -24,6 +24,10 @@ def job_to_data(job: Job) -> dict[str, Any]:
     """A job as JSON data; times as texts."""
     data = msgspec.structs.asdict(job)
     data["source"] = msgspec.structs.asdict(job.source)
+    if job.route is None:
+        del data["route"], data["forwarded_at"]
+    else:
+        data["route"] = msgspec.structs.asdict(job.route)
     return {key: value.isoformat() if isinstance(value, datetime) else value for key, value in data.items()}
 
 

@@ -12,7 +12,7 @@ import contextlib
 import os
 import re
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -113,6 +113,40 @@ class FileOutbox:
             job = self._read(state, name.removesuffix(".json"), sets_aside=state == "pending")
             if job is not None:
                 yield job
+
+    def list_by_age(self, *, except_for: Container[str] = ()) -> Iterator[tuple[Job, int]]:
+        """The pending jobs and the sizes of their files, as they were stored; torn and foreign files are set aside."""
+        found: list[tuple[int, str, int]] = []
+        with contextlib.suppress(OSError), os.scandir(self._root / "pending") as entries:
+            for entry in entries:
+                name = entry.name.removesuffix(".json")
+                if not name.startswith(".") and name not in except_for:
+                    with contextlib.suppress(FileNotFoundError):
+                        status = entry.stat(follow_symlinks=False)
+                        found.append((status.st_mtime_ns, name, status.st_size))
+        for _, name, size in sorted(found):
+            job = self._read("pending", name, sets_aside=True)
+            if job is not None and not self._is_finished(name):
+                yield job, size
+
+    def hand_over(self, jobs: Sequence[Job]) -> None:
+        """
+        Move pending jobs that a fleet has taken over to the done ones, as they are; nobody else may claim them.
+
+        A job among the done ones that says it is pending was handed over, at the time of its file. What a crash of
+        the machine undoes of this is handed over again, which the fleet notices.
+        """
+        pending, done = (os.fspath(self._root / state) for state in ("pending", "done"))
+        for job in jobs:
+            path = f"{pending}/{job.id}.json"
+            os.utime(path)
+            os.rename(path, f"{done}/{job.id}.json")  # noqa: PTH104 - measured
+        _flush_folder(self._root / "done")
+
+    def give_up(self, job: Job) -> None:
+        """Write the end of a pending job that nobody else may claim."""
+        self._write(job.state, job)
+        _remove(self._path("pending", job.id))
 
     def retry(self, job_id: str) -> Job | None:
         """Write a failed job as a new pending one, then remove the failed one."""
@@ -219,6 +253,8 @@ class FileOutbox:
             if sets_aside:
                 self._set_aside(path, f"the file of another job ({job.id!r})")
             return None
+        if state == "done" and job.state == "pending":
+            return _read_handed_over(path, job)
         return job
 
     def _set_aside(self, path: Path, reason: str) -> None:
@@ -308,6 +344,13 @@ def read_host() -> str:
 def _is_job_id(text: str) -> bool:
     """Whether a text from outside can be a job's id, which is part of a file's name."""
     return len(text) <= _LONGEST_ID and text.isascii() and text.replace("-", "").isalnum()
+
+
+def _read_handed_over(path: Path, job: Job) -> Job:
+    """A job that was moved to the done ones as it was."""
+    with contextlib.suppress(OSError):
+        return job.forwarded(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    return job.forwarded(job.created_at)
 
 
 def _flush_folder(folder: Path) -> None:

@@ -109,8 +109,8 @@ class JobWorker:
         """
         Start what is due of the pending jobs, by `run`; returns the seconds until there is something to look at again.
 
-        Jobs of hooks that are not loaded here are left alone; a job whose hook is gone from its own file, and
-        one that was started too often, fails; one that is held elsewhere is looked at again. At most
+        Jobs of a fleet and of hooks that are not loaded here are left alone; a job whose hook is gone from its own
+        file, and one that was started too often, fails; one that is held elsewhere is looked at again. At most
         `max_parallel_hooks` run at a time, whatever their number. What goes wrong with one job stops no other.
         """
         slots = asyncio.Semaphore(self._settings.max_parallel_hooks)
@@ -180,6 +180,8 @@ class JobWorker:
 
     async def _look_at(self, job: Job) -> float | None:
         """How long to wait with a pending job in seconds, 0 to run it now, None when it is not for us or is over."""
+        if job.route is not None:  # a forwarder sees to it
+            return None
         key, known = _key_of_job(job), self._known
         if key not in known.hooks:
             is_gone = key.file in known.files and key not in known.all

@@ -47,11 +47,15 @@ time.sleep(600)
 class Place(Protocol):
     """Where a store is: opens it as many times as one likes."""
 
-    program: str
-    """How another process opens it: the beginning of a Python program, after which `store` is open."""
-
     def open(self) -> OutboxStore:
         """Open it once more."""
+
+
+class SharedPlace(Place, Protocol):
+    """One that other processes reach too."""
+
+    program: str
+    """How another process opens the store: the beginning of a Python program, after which `store` is open."""
 
 
 class StoreContract:
@@ -275,7 +279,11 @@ class StoreContract:
             claims = run_side_by_side(*[lambda job=job, barrier=barrier: claim_after(place, barrier, job)] * 6)
             assert sum(claim is not None for claim in claims) == 1
 
-    def test_of_many_processes_that_claim_jobs_one_wins_each(self, place: Place) -> None:
+
+class SharedStoreContract(StoreContract):
+    """The same for a store that several processes share."""
+
+    def test_of_many_processes_that_claim_jobs_one_wins_each(self, place: SharedPlace) -> None:
         store = place.open()
         jobs = [make_job().id for _ in range(60)]
         for job_id in jobs:
@@ -291,7 +299,7 @@ class StoreContract:
 
     # the death of a holder
 
-    async def test_the_claim_of_a_process_ends_with_it(self, place: Place, store: OutboxStore) -> None:
+    async def test_the_claim_of_a_process_ends_with_it(self, place: SharedPlace, store: OutboxStore) -> None:
         store.put(job := make_job())
         with holding(place, job) as holder:
             assert holder.stdin is not None
@@ -300,7 +308,7 @@ class StoreContract:
             await wait_until(lambda: store.claim(job.id) is not None, "the job can be claimed")
 
     async def test_a_child_that_inherited_the_claim_holds_it_after_the_death_of_the_holder(
-        self, place: Place, store: OutboxStore
+        self, place: SharedPlace, store: OutboxStore
     ) -> None:
         store.put(job := make_job())
         with holding(place, job) as holder:
@@ -312,7 +320,7 @@ class StoreContract:
             await wait_until(lambda: store.claim(job.id) is not None, "the job can be claimed")
 
     async def test_a_child_that_inherited_the_claim_holds_it_after_its_release(
-        self, place: Place, store: OutboxStore
+        self, place: SharedPlace, store: OutboxStore
     ) -> None:
         store.put(job := make_job())
         claim = take(store, job)
@@ -374,7 +382,7 @@ def start(program: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 @contextlib.contextmanager
-def holding(place: Place, job: Job) -> Iterator[subprocess.Popen[str]]:
+def holding(place: SharedPlace, job: Job) -> Iterator[subprocess.Popen[str]]:
     """A process that has claimed a job, with a child that lives until the input of both ends."""
     with start(place.program + _HOLDER, job.id) as holder:
         assert holder.stdout is not None

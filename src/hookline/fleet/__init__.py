@@ -1,0 +1,1 @@
+"""Durable hooks delivered over PostgreSQL: stored here, run by workers elsewhere."""
