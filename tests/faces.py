@@ -67,7 +67,7 @@ class SyncFace:
 FACES: tuple[Face, ...] = (AsyncFace(), SyncFace())
 
 # What a host may tell of a turn's end, where it tells nothing.
-UNTOLD = dict.fromkeys(("messages", "response", "error", "tool_calls", "iterations"))
+UNTOLD = dict.fromkeys(("messages", "response", "error", "tool_calls", "iterations")) | {"is_unbegun": False}
 
 
 class Diary(RecordingEngine):

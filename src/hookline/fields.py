@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-# Fields that live in the host's process alone: no payload has them.
-LOCAL_FIELDS = frozenset({"signal"})
+# Fields that live in this process alone: no payload has them.
+LOCAL_FIELDS = frozenset({"is_unbegun", "signal"})
 
 
 class Agent(Struct, frozen=True, kw_only=True):
@@ -149,8 +149,8 @@ class AfterTurn(Struct, frozen=True, kw_only=True):
     A turn has ended: normally, by a failure, or interrupted; `failed` is true for the latter two.
 
     What the host tells besides: the turn's `messages`, the `response`, the `error`, and the number of tool calls
-    and of model calls (`iterations`). With a `turn` of 0 the turn never began, since its prompt was blocked; only
-    hook objects are told of that.
+    and of model calls (`iterations`). Of a turn that never began since its prompt was blocked (`is_unbegun`) only
+    hook objects are told.
     """
 
     turn: int
@@ -161,6 +161,7 @@ class AfterTurn(Struct, frozen=True, kw_only=True):
     error: str | None = None
     tool_calls: int | None = None
     iterations: int | None = None
+    is_unbegun: bool = False
 
 
 class UserInterrupt(Struct, frozen=True, kw_only=True):

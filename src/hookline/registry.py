@@ -159,7 +159,7 @@ def _find_special(event: Event) -> str | None:
     fields = event.fields
     if type(fields) is AfterToolCall:
         return fields.result.rejection_source
-    return "unbegun" if type(fields) is AfterTurn and fields.turn == 0 else None
+    return "unbegun" if type(fields) is AfterTurn and fields.is_unbegun else None
 
 
 def _hears(source: Source, special: str) -> bool:

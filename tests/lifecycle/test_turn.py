@@ -218,7 +218,7 @@ async def test_a_blocked_prompt_starts_no_turn(face: Face):
         async with face.live(make_session(diary).turn("go")):
             pass
     assert diary.entries == ["user_prompt_submit", "after_turn"]
-    told = {"turn": 0, "status": "failed", "failed": True, "error": "no"}
+    told = {"turn": 0, "status": "failed", "failed": True, "error": "no", "is_unbegun": True}
     assert diary.fields("after_turn").items() >= told.items()
 
 

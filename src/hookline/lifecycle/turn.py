@@ -328,7 +328,7 @@ class Turn(Work):
         except PromptBlockedError as blocked:
             reason = blocked.reason
             yield from self._scope.fire(
-                "after_turn", lambda: AfterTurn(turn=0, status="failed", failed=True, error=reason)
+                "after_turn", lambda: AfterTurn(turn=0, status="failed", failed=True, error=reason, is_unbegun=True)
             )
             raise
 
