@@ -186,10 +186,11 @@ class FileOutbox:
 
     def _sweep(self, state: JobState) -> None:
         oldest = utc_now().timestamp() - _STALE_TEMPORARY_S
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(self._root / state):
-                if entry.name.startswith(".") and entry.stat().st_mtime < oldest:
-                    _remove(Path(entry.path))
+        with contextlib.suppress(OSError), os.scandir(self._root / state) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):  # its writer has just finished
+                    if entry.name.startswith(".") and entry.stat().st_mtime < oldest:
+                        _remove(Path(entry.path))
 
     def _make_ready(self) -> None:
         if self._is_ready:
