@@ -125,11 +125,11 @@ class Seam:
         turn = session.turn(prompt)
         return Run(turn, session, turn)
 
-    def loose_run(self) -> Run:
+    def loose_run(self, *, agent: str = "") -> Run:
         """What a tool call that belongs to no run is made in: the adapter's session, or one of its own."""
         if self.session is not None:
             return Run(self.session)
-        session = self.open_session()
+        session = self.open_session(agent=agent)
         return Run(session, session)
 
     def tool(self, name: str, args: Mapping[str, Any], call_id: str | None = "") -> Tool:
