@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from hookline.adapters.adapter import Adapter
-from hookline.adapters.seam import MissingExtraError, get_result, inside
+from hookline.adapters.seam import MissingExtraError, ToolFailedError, get_result, inside
 from hookline.events import ToolResult
 from hookline.lifecycle.errors import ToolCallDeniedError
 from hookline.lifecycle.turn import Work
@@ -28,10 +28,6 @@ except ImportError as error:
 
 Context = ServerRequestContext[Any, Any]
 Content = dict[str, Any]
-
-
-class _ToolFailedError(Exception):
-    """A tool raised; the server has made a result of that already."""
 
 
 class HooklineMiddleware(Adapter):
@@ -58,26 +54,23 @@ class HooklineMiddleware(Adapter):
     ) -> HandlerResult:
         args = wanted.arguments or {}
         call = work.tool_call(self._seam.tool(wanted.name, args, str(ctx.request_id)))
-        result: Content | None = None  # and stays so where a hook makes a success of an exception
-        try:
-            with contextlib.suppress(_ToolFailedError):
-                async with call:
-                    if call.tool.args is not args:
-                        ctx = replace(ctx, params={**(ctx.params or {}), "arguments": dict(call.tool.args)})
-                    try:
-                        with inside(self._seam, work, call.tool):
-                            result = _dump(await call_next(ctx))
-                    except UrlElicitationRequiredError:
-                        call.postpone()
-                        raise
-                    if "content" not in result:  # the tool asks its user something, and is called again with the answer
-                        call.postpone()
-                        return result
-                    if result.get("isError"):
-                        raise _ToolFailedError(_read_text(result))
-                    call.finish(_read_text(result))
-        except ToolCallDeniedError as denied:
-            return _make_result(denied.result)
+        result: Content | None = None  # and stays so for a denial, and where a hook makes a success of an exception
+        with contextlib.suppress(ToolCallDeniedError, ToolFailedError):
+            async with call:
+                if call.tool.args is not args:
+                    ctx = replace(ctx, params={**(ctx.params or {}), "arguments": dict(call.tool.args)})
+                try:
+                    with inside(self._seam, work, call.tool):
+                        result = _dump(await call_next(ctx))
+                except UrlElicitationRequiredError:
+                    call.postpone()
+                    raise
+                if "content" not in result:  # the tool asks its user something, and is called again with the answer
+                    call.postpone()
+                    return result
+                if result.get("isError"):
+                    raise ToolFailedError(_read_text(result))
+                call.finish(_read_text(result))
         return _make_result(get_result(call)) if result is None else _edit_result(result, get_result(call))
 
 

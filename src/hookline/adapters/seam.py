@@ -242,6 +242,10 @@ def read_told(call: ToolCall) -> str:
     return get_result(call).text
 
 
+class ToolFailedError(Exception):
+    """A tool raised, and the framework has made a result of that already; ends no more than a tool call."""
+
+
 class Place(Struct, frozen=True, kw_only=True):
     """Inside which tool call of which work a piece of code runs."""
 

@@ -106,8 +106,8 @@ HOSTS: tuple[Host, ...] = (
         limits={
             "redact": Limit(
                 "partly",
-                "Structured data cannot be rewritten by a text. A result whose text hooks replace goes without its data, "
-                "as an error, which is what clients take where a schema promises data.",
+                "Structured data cannot be rewritten by a text. A result whose text hooks replace goes without its "
+                "data, as an error, which is what clients take where a schema promises data.",
             ),
             "remind": _ELSEWHERE,
             "prompt-context": _ELSEWHERE,
@@ -123,11 +123,26 @@ HOSTS: tuple[Host, ...] = (
         notes=(
             "Resources, prompts and other requests that are no calls of tools pass by.",
             "Hooks see of an error what the client is told: a server keeps exceptions to itself but for `ToolError`.",
-            "A tool that asks the client for more input has not run: it is reported when it answers, and hooks are asked "
-            "again then.",
+            "A tool that asks the client for more input is reported when it has it, and hooks are asked again then.",
             "The middleware of `mcp` is marked as open to change in its 2.x releases.",
         ),
         runs_agents=False,
+    ),
+    Host(
+        name="strands",
+        title="Strands Agents",
+        adapter="HooklinePlugin",
+        notes=(
+            "Put the plugin last: the plugins before it then cannot change what hooks have seen.",
+            "A call that another plugin's hook cancels never comes to Hookline, and is not reported.",
+            "The deprecated method `structured_output` is refused, since it shows its prompt to nobody.",
+        ),
+    ),
+    Host(
+        name="google-adk",
+        title="Google ADK",
+        adapter="HooklinePlugin",
+        notes=(),
     ),
 )
 """One row for each framework; its name is that of the extra."""
