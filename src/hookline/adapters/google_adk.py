@@ -169,7 +169,7 @@ class HooklinePlugin(Adapter, BasePlugin):
 
     async def _end(self, key: str, error: BaseException | None) -> None:
         await self._runs.end(key, AWAITING, error)
-        await self._runs.end(key, AWAITING)  # nothing is called in a run that failed
+        await self._runs.end(key, AWAITING)  # a run that failed is over, and may be taken up again
 
 
 def _get_key(context: ToolContext) -> tuple[str, str]:

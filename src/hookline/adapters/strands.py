@@ -66,7 +66,8 @@ class HooklinePlugin(Adapter, Plugin):
         if event.messages is None:
             raise HooklineError("structured_output() keeps its prompt from hooks; give structured_output_model instead")
         agent, given = event.agent, list[Any](event.messages)
-        messages = given or _find_open_prompts(agent.messages)
+        # Without a message the agent goes on with what the user said at the end of a history that it was given.
+        messages = given or list(itertools.takewhile(_is_prompt, reversed(agent.messages)))[::-1]
         prompts = [message for message in messages if _is_prompt(message)]
         text = "\n".join(filter(None, map(_read_text, prompts)))
         run = self._seam.run(
@@ -78,8 +79,8 @@ class HooklinePlugin(Adapter, Plugin):
         try:
             await self._runs.begin(str(id(agent)), run, AWAITING)
         except PromptBlockedError:
-            if not given:  # it is the end of the agent's history, and would be sent with the next prompt
-                del agent.messages[-len(messages) :]
+            if not given:
+                del agent.messages[-len(messages) :]  # or they would be sent with the next prompt
             raise
         if prompts and run.turn is not None and run.prompt != text:
             edited = _edit_prompts(messages, run.prompt)
@@ -94,6 +95,7 @@ class HooklinePlugin(Adapter, Plugin):
         if event.result is not None and event.result.stop_reason == "cancelled":
             error = asyncio.CancelledError()
         await self._runs.end(str(id(event.agent)), AWAITING, error)
+        await self._runs.end(str(id(event.agent)), AWAITING)  # what the agent does after a failure is no part of it
 
     async def _call_model(self, context: InvokeModelContext, call: CallModel) -> Events:
         run = self._runs.find(str(id(context.agent)))
@@ -111,8 +113,9 @@ class HooklinePlugin(Adapter, Plugin):
             run = self._runs.find(str(id(context.agent)))
             if run is None:
                 run = await stack.enter_async_context(self._seam.loose_run(agent=context.agent.name))
-            async for event in self._call_tool_in(run.work, context, run_tool):
-                yield event
+            async with aclosing(self._call_tool_in(run.work, context, run_tool)) as events:
+                async for event in events:
+                    yield event
 
     async def _call_tool_in(self, work: Work, context: ExecuteToolContext, run_tool: RunTool) -> Events:
         use, given = context.tool_use, context.tool_use["input"]
@@ -133,10 +136,10 @@ class HooklinePlugin(Adapter, Plugin):
                             yield event
                 if last is None:
                     return
-                text, failed = _read_text(last.tool_result), last.tool_result["status"] == "error"
+                text = _read_text(last.tool_result)
                 if last.exception is not None:
                     raise ToolFailedError(text)
-                call.finish(ToolResult(text=text, failed=failed))
+                call.finish(ToolResult(text=text, failed=last.tool_result["status"] == "error"))
         yield _make_event(use["toolUseId"], get_result(call), last)
 
     async def _run_inside(self, work: Work, call: ToolCall, events: Events) -> Events:
@@ -162,24 +165,14 @@ def _is_prompt(message: Mapping[str, Any]) -> bool:
     return message["role"] == "user" and not all(name in block for name in answers for block in message["content"])
 
 
-def _find_open_prompts(history: list[Any]) -> list[Any]:
-    """What the user said at the end of a history that was given to an agent."""
-    return list(itertools.takewhile(_is_prompt, reversed(history)))[::-1]
-
-
-def _find_text(block: Mapping[str, Any]) -> str | None:
-    """The text of a block; None for an image and the like."""
-    text: str | None = json.dumps(block["json"], ensure_ascii=False) if "json" in block else block.get("text")
-    return text
+def _read_text(message: Mapping[str, Any]) -> str:
+    """What a message of the user or a tool's result says in words, data included."""
+    blocks = [block for block in message["content"] if "text" in block or "json" in block]
+    return "\n".join(block.get("text") or json.dumps(block["json"], ensure_ascii=False) for block in blocks)
 
 
 def _find_others(message: Mapping[str, Any]) -> list[Any]:
-    return [block for block in message["content"] if _find_text(block) is None]
-
-
-def _read_text(message: Mapping[str, Any]) -> str:
-    """What a message of the user or a tool's result says in words."""
-    return "\n".join(text for block in message["content"] if (text := _find_text(block)) is not None)
+    return [block for block in message["content"] if "text" not in block and "json" not in block]
 
 
 def _edit_prompts(messages: list[Any], text: str) -> list[Any]:
@@ -201,5 +194,6 @@ def _make_event(use_id: str, result: ToolResult, old: ToolResultEvent | None = N
     status = "error" if result.failed else "success"
     if old is not None and (_read_text(told), told["status"]) == (result.text, status):
         return old
-    edited: Any = {"toolUseId": use_id, "status": status, "content": [{"text": result.text}, *_find_others(told)]}
-    return ToolResultEvent({**told, **edited}, old.exception if old is not None and result.failed else None)
+    content = [{"text": result.text}, *_find_others(told)]
+    edited: Any = {**told, "toolUseId": use_id, "status": status, "content": content}
+    return ToolResultEvent(edited, old.exception if old is not None and result.failed else None)
