@@ -32,6 +32,9 @@ def show(contents: list[Content]) -> str:
     )
 
 
+Responses = AsyncGenerator[LlmResponse, None]
+
+
 class ScriptedModel(BaseLlm):
     """Follows an agent's script."""
 

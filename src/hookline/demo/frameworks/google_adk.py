@@ -11,10 +11,14 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
-from google.genai.types import Content, FunctionCall, Part
+from google.genai.types import Content, FunctionCall, GenerateContentResponseUsageMetadata, Part
 
 from hookline.adapters.google_adk import HooklinePlugin
 from hookline.demo.frameworks.job import Job, RunAgent
+
+Responses = AsyncGenerator[LlmResponse, None]
+# Without figures the framework warns of each call.
+USAGE = GenerateContentResponseUsageMetadata(prompt_token_count=1, candidates_token_count=1)
 
 
 class ScriptedModel(BaseLlm):
@@ -33,7 +37,7 @@ class ScriptedModel(BaseLlm):
         part = Part(text=self.job.answer)
         if step is not None:
             part = Part(function_call=FunctionCall(name=step.name, args=dict(step.args), id=step.call_id))
-        yield LlmResponse(content=Content(role="model", parts=[part]))
+        yield LlmResponse(content=Content(role="model", parts=[part]), usage_metadata=USAGE)
 
 
 def build(job: Job) -> RunAgent:
