@@ -41,7 +41,7 @@ class HooklineMiddleware(Adapter):
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """What the server answers a message; only calls of tools concern hooks."""
-        if ctx.method != "tools/call":
+        if ctx.method != "tools/call" or not self._seam.is_heard():
             return await call_next(ctx)
         wanted = CallToolRequestParams.model_validate(ctx.params or {}, by_name=False)
         client = ctx.session.client_params

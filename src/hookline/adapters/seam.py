@@ -132,6 +132,10 @@ class Seam:
         session = self.open_session(agent=agent)
         return Run(session, session)
 
+    def is_heard(self) -> bool:
+        """Whether any hook listens to what adapters fire; if none does, a tool call needs no guard."""
+        return self._engine is None or any(map(self._engine.listens, _FIRED))
+
     def tool(self, name: str, args: Mapping[str, Any], call_id: str | None = "") -> Tool:
         """A tool call in Hookline's words."""
         return Tool(name=name, kind=self._kinds.get(name, ""), call_id=call_id or "", args=args)
@@ -146,6 +150,21 @@ class Seam:
         if self._own_engine is not None:
             self._own_engine.close()
 
+
+# The events of adapters, those first that hooks are for most often.
+_FIRED = (
+    "before_tool_call",
+    "after_tool_call",
+    "tool_error",
+    "user_prompt_submit",
+    "before_turn",
+    "after_turn",
+    "session_start",
+    "session_restored",
+    "session_end",
+    "sub_agent_start",
+    "sub_agent_end",
+)
 
 # What each of these options has settled already.
 _SETTLED = {"session": ("engine", "cwd", "home", "trust", "ask"), "engine": ("home", "trust")}

@@ -36,7 +36,6 @@ except ImportError as error:
     raise MissingExtraError("strands", error) from error
 
 Events = AsyncGenerator[TypedEvent, None]
-CallModel = Callable[[InvokeModelContext], Events]
 RunTool = Callable[[ExecuteToolContext], Events]
 
 
@@ -59,7 +58,7 @@ class HooklinePlugin(Adapter, Plugin):
     def init_agent(self, agent: Agent) -> None:
         agent.add_hook(self._begin, BeforeInvocationEvent)
         agent.add_hook(self._end, AfterInvocationEvent)
-        agent.add_middleware(InvokeModelStage, self._call_model)
+        agent.add_middleware(InvokeModelStage.Input, self._remind)
         agent.add_middleware(ExecuteToolStage, self._call_tool)
 
     async def _begin(self, event: BeforeInvocationEvent) -> None:
@@ -97,23 +96,24 @@ class HooklinePlugin(Adapter, Plugin):
         await self._runs.end(str(id(event.agent)), AWAITING, error)
         await self._runs.end(str(id(event.agent)), AWAITING)  # what the agent does after a failure is no part of it
 
-    async def _call_model(self, context: InvokeModelContext, call: CallModel) -> Events:
+    def _remind(self, context: InvokeModelContext) -> InvokeModelContext:
         run = self._runs.find(str(id(context.agent)))
-        if run is not None and run.reminders:
-            *messages, last = context.messages
-            reminded: Any = {**last, "content": [*last["content"], {"text": run.reminders}]}
-            # In this call alone, and said to be so, since providers cache what comes before.
-            trailing = context.dynamic_trailing_blocks + 1
-            context = context.replace(messages=[*messages, reminded], dynamic_trailing_blocks=trailing)
-        async for event in call(context):
-            yield event
+        if run is None or not run.reminders:
+            return context
+        *messages, last = context.messages
+        reminded: Any = {**last, "content": [*last["content"], {"text": run.reminders}]}
+        # In this call alone, and said to be so, since providers cache what comes before.
+        trailing = context.dynamic_trailing_blocks + 1
+        return context.replace(messages=[*messages, reminded], dynamic_trailing_blocks=trailing)
 
     async def _call_tool(self, context: ExecuteToolContext, run_tool: RunTool) -> Events:
         async with AsyncExitStack() as stack:
             run = self._runs.find(str(id(context.agent)))
             if run is None:
                 run = await stack.enter_async_context(self._seam.loose_run(agent=context.agent.name))
-            async with aclosing(self._call_tool_in(run.work, context, run_tool)) as events:
+            is_heard = self._seam.is_heard()
+            guarded = self._call_tool_in(run.work, context, run_tool) if is_heard else run_tool(context)
+            async with aclosing(guarded) as events:
                 async for event in events:
                     yield event
 
