@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.adk.tools import FunctionTool
 from google.adk.tools.tool_context import ToolContext
@@ -40,12 +41,12 @@ LS = [Call("bash", {"command": "ls"})]
 class Desk:
     """A runner of an agent, and one session of it."""
 
-    def __init__(self, diary: Diary, *script: Any, tools: Any = (bash,), others: Any = (), **options: Any) -> None:
+    def __init__(self, diary: Diary, *script: Any, tools: Any = (bash,), before: Any = (), **options: Any) -> None:
         self.calls: list[str] = []
         self.model = ScriptedModel(model="scripted", agent=Agent(script=script), calls=self.calls)
         agent = LlmAgent(name="Main", model=self.model, tools=[*tools], **options)
         self.hooks = HooklinePlugin(engine=diary)
-        self.runner = InMemoryRunner(app=App(name="tests", root_agent=agent, plugins=[self.hooks, *others]))
+        self.runner = InMemoryRunner(app=App(name="tests", root_agent=agent, plugins=[*before, self.hooks]))
         self.session: Any = None
 
     async def stream(self, *parts: Part) -> Any:
@@ -172,6 +173,20 @@ async def test_a_tool_that_another_plugin_answers_for_is_not_asked_about(diary: 
     desk.runner.agent.before_tool_callback = answer
     assert find_responses(await desk.run()) == [{"result": "as before"}]
     assert diary.fields("after_tool_call")["result"]["text"] == "as before"
+
+
+class Answering(BasePlugin):
+    """Gives other words to what tools say, after which no other plugin is asked."""
+
+    async def after_tool_callback(self, **_: Any) -> dict[str, Any]:
+        return {"result": "in other words"}
+
+
+async def test_a_call_whose_end_another_plugin_keeps_is_reported_with_its_run(diary: Diary) -> None:
+    desk = Desk(diary, LS, before=[Answering(name="other")])
+    assert find_responses(await desk.run()) == [{"result": "in other words"}]
+    names = [name for name in diary.names if name.endswith(("call", "turn"))]
+    assert names == ["before_turn", "before_tool_call", "after_tool_call", "after_turn"]
 
 
 async def test_a_run_cancelled_while_the_model_thinks_is_interrupted(diary: Diary) -> None:

@@ -168,6 +168,9 @@ class HooklinePlugin(Adapter, BasePlugin):
         ending.add_done_callback(self._endings.discard)
 
     async def _end(self, key: str, error: BaseException | None) -> None:
+        for _, call_id in [opened for opened in self._calls if opened[0] == key]:
+            # Another plugin has kept the end of the call to itself.
+            await AWAITING.leave(self._calls.pop((key, call_id)).call, error)
         await self._runs.end(key, AWAITING, error)
         await self._runs.end(key, AWAITING)  # a run that failed is over, and may be taken up again
 
