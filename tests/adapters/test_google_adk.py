@@ -227,7 +227,7 @@ async def test_runs_side_by_side_are_kept_apart(diary: Diary) -> None:
 async def test_nothing_of_a_run_is_kept(diary: Diary) -> None:
     desk = Desk(diary, [*LS, *LS])
     await desk.run()
-    assert desk.hooks._calls == {}
+    assert desk.hooks._calls == desk.hooks._tasks == {}
     assert not desk.hooks._runs._runs
     assert not desk.hooks._runs._failed
 

@@ -10,8 +10,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any, Unpack, get_type_hints
-
-from msgspec import Struct
+from weakref import WeakSet
 
 from hookline.adapters.adapter import Adapter
 from hookline.adapters.face import AWAITING
@@ -34,15 +33,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("google-adk", error) from error
 
-Args = dict[str, Any]
-Response = dict[str, Any]
-
-
-class _OpenCall(Struct, frozen=True, kw_only=True):
-    """A tool call under way, and the place it is made in."""
-
-    call: ToolCall
-    outside: Place | None
+Values = dict[str, Any]
 
 
 class HooklinePlugin(Adapter, BasePlugin):
@@ -56,7 +47,10 @@ class HooklinePlugin(Adapter, BasePlugin):
     def __init__(self, **options: Unpack[Options]) -> None:
         BasePlugin.__init__(self, name="hookline")
         Adapter.__init__(self, **options)
-        self._calls: dict[tuple[str, str], _OpenCall] = {}
+        # The calls under way, and the places that they are made in.
+        self._calls: dict[tuple[str, str], tuple[ToolCall, Place | None]] = {}
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
+        self._watched: WeakSet[asyncio.Task[Any]] = WeakSet()
         self._endings: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:  # type: ignore[override] # the framework awaits it when a runner is closed
@@ -93,8 +87,8 @@ class HooklinePlugin(Adapter, BasePlugin):
             llm_request.contents.append(Content(role="user", parts=[Part(text=run.reminders)]))
 
     async def before_tool_callback(
-        self, *, tool: BaseTool, tool_args: Args, tool_context: ToolContext
-    ) -> Response | None:
+        self, *, tool: BaseTool, tool_args: Values, tool_context: ToolContext
+    ) -> Values | None:
         run = self._runs.find(tool_context.invocation_id)
         if run is None:
             raise HooklineError(f"tool {tool.name!r} is called outside of a run, where no hook can be asked")
@@ -104,7 +98,7 @@ class HooklinePlugin(Adapter, BasePlugin):
             await AWAITING.enter(call)
         except ToolCallDeniedError as denied:
             return {"error": denied.result.text}
-        self._calls[_get_key(tool_context)] = _OpenCall(call=call, outside=PLACE.get())
+        self._calls[_get_key(tool_context)] = (call, PLACE.get())
         if call.tool.args is not args:
             misfit = _find_misfit(tool, call.tool.args)
             if misfit is not None:
@@ -117,36 +111,36 @@ class HooklinePlugin(Adapter, BasePlugin):
         return None
 
     async def after_tool_callback(
-        self, *, tool: BaseTool, tool_args: Args, tool_context: ToolContext, result: Any
-    ) -> Response | None:
-        opened = self._calls.get(_get_key(tool_context))
-        if opened is None:  # it was denied
+        self, *, tool: BaseTool, tool_args: Values, tool_context: ToolContext, result: Any
+    ) -> Values | None:
+        call, _ = self._calls.get(_get_key(tool_context), (None, None))
+        if call is None:  # it was denied
             return None
         actions, call_id = tool_context.actions, tool_context.function_call_id
         if call_id in {**actions.requested_tool_confirmations, **actions.requested_auth_configs}:
-            opened.call.postpone()  # it waits for a human and is made anew
+            call.postpone()  # it waits for a human and is made anew
         failed = isinstance(result, Mapping) and bool(result.get("error"))
         told = ToolResult(text=_read_text(result), failed=failed)
-        opened.call.finish(told)
+        call.finish(told)
         await self._leave(tool_context, None)
-        new = get_result(opened.call)
+        new = get_result(call)
         if (new.text, new.failed) == (told.text, told.failed):
             return None
         return {"error" if new.failed else "result": new.text}
 
     async def on_tool_error_callback(
-        self, *, tool: BaseTool, tool_args: Args, tool_context: ToolContext, error: BaseException
-    ) -> Response | None:
-        opened = self._calls.get(_get_key(tool_context))
-        if opened is not None and await self._leave(tool_context, error):
-            return {"result": read_told(opened.call)}
+        self, *, tool: BaseTool, tool_args: Values, tool_context: ToolContext, error: BaseException
+    ) -> Values | None:
+        call, _ = self._calls.get(_get_key(tool_context), (None, None))
+        if call is not None and await self._leave(tool_context, error):
+            return {"result": read_told(call)}
         return None
 
     async def _leave(self, tool_context: ToolContext, error: BaseException | None) -> bool:
         """Leave a call; whether a hook made a success of its error."""
-        opened = self._calls.pop(_get_key(tool_context))
-        PLACE.set(opened.outside)
-        return await AWAITING.leave(opened.call, error)
+        call, outside = self._calls.pop(_get_key(tool_context))
+        PLACE.set(outside)
+        return await AWAITING.leave(call, error)
 
     async def _begin(self, context: InvocationContext, prompt: str | None) -> Run:
         run = self._seam.run(
@@ -158,19 +152,25 @@ class HooklinePlugin(Adapter, BasePlugin):
         key = context.invocation_id
         await self._runs.begin(key, run, AWAITING)
         task = asyncio.current_task()
-        if task is not None:  # nobody tells a plugin that a run is cancelled
-            task.add_done_callback(lambda task: self._end_later(key) if task.cancelled() else None)
+        if task is not None:
+            self._tasks[key] = task
+            if task not in self._watched:
+                self._watched.add(task)
+                task.add_done_callback(self._end_cancelled)
         return run
 
-    def _end_later(self, key: str) -> None:
-        ending = asyncio.ensure_future(self._end(key, asyncio.CancelledError()))
-        self._endings.add(ending)
-        ending.add_done_callback(self._endings.discard)
+    def _end_cancelled(self, task: asyncio.Task[Any]) -> None:
+        """End the runs of a task that was cancelled, since nobody tells a plugin of that."""
+        for key in [key for key, other in self._tasks.items() if other is task and task.cancelled()]:
+            ending = asyncio.ensure_future(self._end(key, asyncio.CancelledError()))
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
 
     async def _end(self, key: str, error: BaseException | None) -> None:
         for _, call_id in [opened for opened in self._calls if opened[0] == key]:
             # Another plugin has kept the end of the call to itself.
-            await AWAITING.leave(self._calls.pop((key, call_id)).call, error)
+            await AWAITING.leave(self._calls.pop((key, call_id))[0], error)
+        self._tasks.pop(key, None)
         await self._runs.end(key, AWAITING, error)
         await self._runs.end(key, AWAITING)  # a run that failed is over, and may be taken up again
 

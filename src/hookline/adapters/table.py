@@ -142,11 +142,19 @@ HOSTS: tuple[Host, ...] = (
         name="google-adk",
         title="Google ADK",
         adapter="HooklinePlugin",
+        limits={
+            "rewrite": Limit(
+                "partly", "An agent's own `before_tool_callback` runs after hooks, and may change what they wrote."
+            ),
+            "validate": Limit(
+                "partly", "The adapter checks them for functions. Other tools check their own, or do not."
+            ),
+            "turn-interrupted": Limit(
+                "partly", "Nobody tells plugins: it is reported when the task that ran the turn has ended."
+            ),
+        },
         notes=(
             "A blocked prompt is a `RuntimeError` with `PromptBlockedError` as its cause, as with all plugins.",
-            "An agent's own `before_tool_callback` runs after hooks, and may change what they have seen.",
-            "A cancelled turn is reported when the task that ran it has ended: nobody tells plugins before.",
-            "Arguments that hooks wrote are checked by the adapter for functions; other tools check their own.",
             "An agent that takes over by a transfer works in the turn of the agent that it takes over from.",
             "Live runs, with audio and video, have no prompts here; their tool calls are guarded.",
         ),
