@@ -66,8 +66,7 @@ class HooklinePlugin(Adapter, BasePlugin):
         run = await self._begin(invocation_context, "\n".join(texts))
         if run.turn is None or run.prompt == "\n".join(texts):
             return None
-        others = [part for part in parts if not part.text]
-        return Content(role=user_message.role, parts=[Part(text=run.prompt), *others])
+        return Content(role=user_message.role, parts=[Part(text=run.prompt), *(p for p in parts if not p.text)])
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         if self._runs.find(invocation_context.invocation_id) is None:
@@ -92,6 +91,8 @@ class HooklinePlugin(Adapter, BasePlugin):
         run = self._runs.find(tool_context.invocation_id)
         if run is None:
             raise HooklineError(f"tool {tool.name!r} is called outside of a run, where no hook can be asked")
+        if not self._seam.is_heard():
+            return None
         args = dict(tool_args)
         call = run.work.tool_call(self._seam.tool(tool.name, args, tool_context.function_call_id))
         try:
@@ -114,13 +115,12 @@ class HooklinePlugin(Adapter, BasePlugin):
         self, *, tool: BaseTool, tool_args: Values, tool_context: ToolContext, result: Any
     ) -> Values | None:
         call, _ = self._calls.get(_get_key(tool_context), (None, None))
-        if call is None:  # it was denied
+        if call is None:  # it was denied, or no hook hears of it
             return None
         actions, call_id = tool_context.actions, tool_context.function_call_id
         if call_id in {**actions.requested_tool_confirmations, **actions.requested_auth_configs}:
             call.postpone()  # it waits for a human and is made anew
-        failed = isinstance(result, Mapping) and bool(result.get("error"))
-        told = ToolResult(text=_read_text(result), failed=failed)
+        told = ToolResult(text=_read_text(result), failed=isinstance(result, Mapping) and bool(result.get("error")))
         call.finish(told)
         await self._leave(tool_context, None)
         new = get_result(call)
