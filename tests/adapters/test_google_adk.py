@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
+from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.adk.tools import FunctionTool
 from google.adk.tools.tool_context import ToolContext
-from google.genai.types import Blob, Content, FunctionResponse, Part
+from google.genai.types import Blob, Content, FunctionCall, FunctionResponse, Part
 
 from adapters.driver import Agent, Call
 from adapters.drivers.google_adk import ScriptedModel
@@ -173,6 +174,20 @@ async def test_a_tool_that_another_plugin_answers_for_is_not_asked_about(diary: 
     desk.runner.agent.before_tool_callback = answer
     assert find_responses(await desk.run()) == [{"result": "as before"}]
     assert diary.fields("after_tool_call")["result"]["text"] == "as before"
+
+
+async def test_calls_that_the_model_gave_one_id_are_told_apart(diary: Diary) -> None:
+    diary = Diary({"after_tool_call": Decision(context=("as of today",))})
+    desk = Desk(diary)
+    parts = [Part(function_call=FunctionCall(id="1", name="bash", args={"command": name})) for name in ("ls", "pwd")]
+
+    async def want(callback_context: Any, llm_request: Any) -> LlmResponse | None:
+        return None if RAN else LlmResponse(content=Content(role="model", parts=parts))
+
+    desk.runner.agent.before_model_callback = want
+    responses = find_responses(await desk.run())
+    assert [response["result"] for response in responses] == ["ran ls\nas of today", "ran pwd\nas of today"]
+    assert sorted(event.tool.args["command"] for event in diary.all("after_tool_call")) == ["ls", "pwd"]
 
 
 class Answering(BasePlugin):

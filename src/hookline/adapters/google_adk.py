@@ -48,7 +48,7 @@ class HooklinePlugin(Adapter, BasePlugin):
         BasePlugin.__init__(self, name="hookline")
         Adapter.__init__(self, **options)
         # The calls under way, and the places that they are made in.
-        self._calls: dict[tuple[str, str], tuple[ToolCall, Place | None]] = {}
+        self._calls: dict[tuple[str, int], tuple[ToolCall, Place | None]] = {}
         self._tasks: dict[str, asyncio.Task[Any]] = {}
         self._watched: WeakSet[asyncio.Task[Any]] = WeakSet()
         self._endings: set[asyncio.Task[None]] = set()
@@ -167,16 +167,16 @@ class HooklinePlugin(Adapter, BasePlugin):
             ending.add_done_callback(self._endings.discard)
 
     async def _end(self, key: str, error: BaseException | None) -> None:
-        for _, call_id in [opened for opened in self._calls if opened[0] == key]:
+        for opened in [opened for opened in self._calls if opened[0] == key]:
             # Another plugin has kept the end of the call to itself.
-            await AWAITING.leave(self._calls.pop((key, call_id))[0], error)
+            await AWAITING.leave(self._calls.pop(opened)[0], error)
         self._tasks.pop(key, None)
         await self._runs.end(key, AWAITING, error)
         await self._runs.end(key, AWAITING)  # a run that failed is over, and may be taken up again
 
 
-def _get_key(context: ToolContext) -> tuple[str, str]:
-    return context.invocation_id, context.function_call_id or ""
+def _get_key(context: ToolContext) -> tuple[str, int]:
+    return context.invocation_id, id(context)  # a model may give two calls the same id
 
 
 def _find_misfit(tool: BaseTool, args: Mapping[str, Any]) -> Exception | None:
