@@ -17,6 +17,7 @@ from hookline.adapters.table import HOSTS, Host
 from hookline.demo.frameworks.job import Job, RunAgent
 
 _CALLS = 20
+_SERVER = "benchmarks.server"
 
 
 def echo(text: str) -> str:
@@ -31,7 +32,8 @@ def measure_adapters(root: Path, *, rounds: int) -> Iterator[Result]:
     with Engine.open(project, home=root / "home", trust="all") as engine:
         for host in HOSTS:
             try:
-                module = importlib.import_module(f"hookline.demo.frameworks.{host.module_name}")
+                frameworks = "hookline.demo.frameworks"
+                module = importlib.import_module(f"{frameworks}.{host.module_name}" if host.runs_agents else _SERVER)
             except ImportError:
                 continue
             hooked = module.build(_make_job(hooks={"engine": engine}))
@@ -113,5 +115,47 @@ def _make_idle_middleware() -> Any:
     return IdleMiddleware()
 
 
+def _make_idle_server_middleware() -> Any:
+    async def pass_by(ctx: Any, call_next: Any) -> Any:
+        return await call_next(ctx)
+
+    return pass_by
+
+
+def _make_idle_strands_plugin() -> Any:
+    from strands.hooks import AfterInvocationEvent, BeforeInvocationEvent  # noqa: PLC0415 - only where it is installed
+    from strands.middleware import ExecuteToolStage, InvokeModelStage  # noqa: PLC0415
+    from strands.plugins import Plugin  # noqa: PLC0415
+
+    class IdlePlugin(Plugin):
+        name = "idle"
+
+        def init_agent(self, agent: Any) -> None:
+            agent.add_hook(self.hear, BeforeInvocationEvent)
+            agent.add_hook(self.hear, AfterInvocationEvent)
+            agent.add_middleware(InvokeModelStage.Input, lambda context: context)
+            agent.add_middleware(ExecuteToolStage, self.pass_by)
+
+        async def hear(self, event: Any) -> None: ...
+
+        async def pass_by(self, context: Any, call: Any) -> Any:
+            async for event in call(context):
+                yield event
+
+    return IdlePlugin()
+
+
+def _make_idle_adk_plugin() -> Any:
+    from google.adk.plugins.base_plugin import BasePlugin  # noqa: PLC0415 - only where it is installed
+
+    return BasePlugin(name="idle")
+
+
 # What the framework itself takes for an adapter, whatever that does.
-_STAND_INS = {"pydantic-ai": _make_idle_capability, "langchain": _make_idle_middleware}
+_STAND_INS = {
+    "pydantic-ai": _make_idle_capability,
+    "langchain": _make_idle_middleware,
+    "mcp": _make_idle_server_middleware,
+    "strands": _make_idle_strands_plugin,
+    "google-adk": _make_idle_adk_plugin,
+}

@@ -82,7 +82,10 @@ def render_adapters() -> str:
 
 
 def _render_host(host: Host) -> str:
-    limits = [f"* *{limit.level}*: {ABILITIES[name]} {limit.reason}" for name, limit in host.limits.items()]
+    limits = []
+    for limit in dict.fromkeys(host.limits.values()):
+        abilities = " ".join(ABILITIES[name] for name, other in host.limits.items() if other == limit)
+        limits.append(f"* *{limit.level}*: {abilities} {limit.reason}")
     return "\n".join([f"## {host.title}", "", *limits, *(f"* {note}" for note in host.notes), ""])
 
 

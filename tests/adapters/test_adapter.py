@@ -107,6 +107,24 @@ def test_tools_have_the_kinds_that_the_user_gave_them(diary: Diary) -> None:
     assert (seam.tool("bash", {}).kind, seam.tool("read", {}).kind) == ("shell", "")
 
 
+def test_an_engine_without_hooks_for_what_adapters_fire_is_not_heard(bench: Bench) -> None:
+    bench.write("hooks: [{id: a, event: todo_reminder, run: {type: shell, shell: 'true'}}]")
+    with Adapter(cwd=bench.project, home=bench.home, trust="all") as adapter:
+        assert not adapter._seam.is_heard()
+
+
+@pytest.mark.parametrize("event", ["session_end", "sub_agent_start", "before_tool_call"])
+def test_an_engine_with_a_hook_for_what_adapters_fire_is_heard(event: str, bench: Bench) -> None:
+    bench.write(f"hooks: [{{id: a, event: {event}, run: {{type: shell, shell: 'true'}}}}]")
+    with Adapter(cwd=bench.project, home=bench.home, trust="all") as adapter:
+        assert adapter._seam.is_heard()
+
+
+def test_a_session_that_was_given_is_heard(diary: Diary) -> None:
+    with make_session(diary) as session:
+        assert Adapter(session=session)._seam.is_heard()
+
+
 def test_a_run_in_a_tool_call_is_a_sub_agents_with_the_same_engine(diary: Diary) -> None:
     outer, inner = Adapter(engine=diary)._seam, Adapter(engine=diary, profile="Helper")._seam
     tool = Tool(name="ask", call_id="c1")

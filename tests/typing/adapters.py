@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from google.adk.agents import LlmAgent
+from google.adk.apps import App
 from langchain.agents import create_agent
 from langgraph.prebuilt import ToolNode
+from mcp.server import MCPServer
 from pydantic_ai import Agent
+from strands import Agent as StrandsAgent
 
 from hookline import Engine, Session
+from hookline.adapters import google_adk, mcp, strands
 from hookline.adapters.langchain import HooklineMiddleware
 from hookline.adapters.pydantic_ai import HooklineCapability
 from hookline.lifecycle import Asked
@@ -25,3 +30,6 @@ with Engine.open(".") as engine, Session(instrument(engine)) as session:
     )
     hooks = HooklineMiddleware(cwd=".", trust="none", profile="Code")
     ToolNode([], wrap_tool_call=hooks.wrap_tool_call, awrap_tool_call=hooks.awrap_tool_call)
+    MCPServer("files", middleware=[mcp.HooklineMiddleware(session=session)])
+    StrandsAgent("test", plugins=[strands.HooklinePlugin(engine=engine)])
+    App(name="helper", root_agent=LlmAgent(name="helper"), plugins=[google_adk.HooklinePlugin(ask=ask)])

@@ -125,12 +125,16 @@ class Seam:
         turn = session.turn(prompt)
         return Run(turn, session, turn)
 
-    def loose_run(self) -> Run:
+    def loose_run(self, *, agent: str = "") -> Run:
         """What a tool call that belongs to no run is made in: the adapter's session, or one of its own."""
         if self.session is not None:
             return Run(self.session)
-        session = self.open_session()
+        session = self.open_session(agent=agent)
         return Run(session, session)
+
+    def is_heard(self) -> bool:
+        """Whether any hook listens to what adapters fire; if none does, a tool call needs no guard."""
+        return self._engine is None or any(map(self._engine.listens, _FIRED))
 
     def tool(self, name: str, args: Mapping[str, Any], call_id: str | None = "") -> Tool:
         """A tool call in Hookline's words."""
@@ -146,6 +150,21 @@ class Seam:
         if self._own_engine is not None:
             self._own_engine.close()
 
+
+# The events of adapters, those first that hooks are for most often.
+_FIRED = (
+    "before_tool_call",
+    "after_tool_call",
+    "tool_error",
+    "user_prompt_submit",
+    "before_turn",
+    "after_turn",
+    "session_start",
+    "session_restored",
+    "session_end",
+    "sub_agent_start",
+    "sub_agent_end",
+)
 
 # What each of these options has settled already.
 _SETTLED = {"session": ("engine", "cwd", "home", "trust", "ask"), "engine": ("home", "trust")}
@@ -240,6 +259,10 @@ def get_result(call: ToolCall) -> ToolResult:
 def read_told(call: ToolCall) -> str:
     """The text of what the model is told of a tool call that has been left."""
     return get_result(call).text
+
+
+class ToolFailedError(Exception):
+    """A tool raised, and the framework has made a result of that already; ends no more than a tool call."""
 
 
 class Place(Struct, frozen=True, kw_only=True):

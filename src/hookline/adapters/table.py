@@ -49,6 +49,7 @@ class Host(Struct, frozen=True, kw_only=True):
     One framework: what it is called, and the extra, the module and the class that serve it.
 
     `limits` names the abilities that it does not give in full. `notes` are sentences for the docs on what lies outside.
+    `runs_agents` is False where the agent is somewhere else, such as at the client of a server.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Host(Struct, frozen=True, kw_only=True):
     adapter: str
     limits: Mapping[str, Limit] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    runs_agents: bool = True
 
     @property
     def module_name(self) -> str:
@@ -67,6 +69,8 @@ class Host(Struct, frozen=True, kw_only=True):
         """The module of the adapter."""
         return f"hookline.adapters.{self.module_name}"
 
+
+_ELSEWHERE = Limit("not", "A server sees calls of its tools alone; prompts, turns and agents are its client's.")
 
 HOSTS: tuple[Host, ...] = (
     Host(
@@ -93,6 +97,66 @@ HOSTS: tuple[Host, ...] = (
         notes=(
             "Put the middleware last: the middlewares before it then cannot change what hooks have seen.",
             "A plain `ToolNode` has no prompts and no turns; its calls belong to a session alone.",
+        ),
+    ),
+    Host(
+        name="mcp",
+        title="MCP servers",
+        adapter="HooklineMiddleware",
+        limits={
+            "redact": Limit(
+                "partly",
+                "Structured data cannot be rewritten by a text. A result whose text hooks replace goes without its "
+                "data, as an error, which is what clients take where a schema promises data.",
+            ),
+            "remind": _ELSEWHERE,
+            "prompt-context": _ELSEWHERE,
+            "prompt-rewrite": _ELSEWHERE,
+            "prompt-block": _ELSEWHERE,
+            "turn": _ELSEWHERE,
+            "turn-failed": _ELSEWHERE,
+            "turn-interrupted": _ELSEWHERE,
+            "sub-agent": _ELSEWHERE,
+            "stream": Limit("not", "A client gets the result of a call in one piece."),
+            "sync": Limit("not", "A server always has an event loop; its tools may be plain functions."),
+        },
+        notes=(
+            "Resources, prompts and other requests that are no calls of tools pass by.",
+            "Hooks see of an error what the client is told: a server keeps exceptions to itself but for `ToolError`.",
+            "A tool that asks the client for more input is reported when it has it, and hooks are asked again then.",
+            "The middleware of `mcp` is marked as open to change in its 2.x releases.",
+        ),
+        runs_agents=False,
+    ),
+    Host(
+        name="strands",
+        title="Strands Agents",
+        adapter="HooklinePlugin",
+        notes=(
+            "Put the plugin last: the plugins before it then cannot change what hooks have seen.",
+            "A call that another plugin's hook cancels never comes to Hookline, and is not reported.",
+            "The deprecated method `structured_output` is refused, since it shows its prompt to nobody.",
+        ),
+    ),
+    Host(
+        name="google-adk",
+        title="Google ADK",
+        adapter="HooklinePlugin",
+        limits={
+            "rewrite": Limit(
+                "partly", "An agent's own `before_tool_callback` runs after hooks, and may change what they wrote."
+            ),
+            "validate": Limit(
+                "partly", "The adapter checks them for functions. Other tools check their own, or do not."
+            ),
+            "turn-interrupted": Limit(
+                "partly", "Nobody tells plugins: it is reported when the task that ran the turn has ended."
+            ),
+        },
+        notes=(
+            "A blocked prompt is a `RuntimeError` with `PromptBlockedError` as its cause, as with all plugins.",
+            "An agent that takes over by a transfer works in the turn of the agent that it takes over from.",
+            "Live runs, with audio and video, have no prompts here; their tool calls are guarded.",
         ),
     ),
 )

@@ -38,7 +38,7 @@ from hookline.outcome import Decision
 @click.option(
     "--with",
     "framework",
-    type=click.Choice([host.name for host in HOSTS]),
+    type=click.Choice([host.name for host in HOSTS if host.runs_agents]),
     help="Run the agent inside this framework, with the adapter of its extra.",
 )
 def command(keep: bool, framework: str | None) -> None:
