@@ -95,5 +95,11 @@ HOSTS: tuple[Host, ...] = (
             "A plain `ToolNode` has no prompts and no turns; its calls belong to a session alone.",
         ),
     ),
+    Host(
+        name="openai-agents",
+        title="OpenAI Agents SDK",
+        adapter="HooklineRunner",
+        notes=(),
+    ),
 )
 """One row for each framework; its name is that of the extra."""
