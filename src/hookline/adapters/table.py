@@ -101,5 +101,15 @@ HOSTS: tuple[Host, ...] = (
         adapter="HooklineRunner",
         notes=(),
     ),
+    Host(
+        name="claude-agent-sdk",
+        title="Claude Agent SDK",
+        adapter="HooklineHooks",
+        limits={
+            "prompt-rewrite": Limit("not", "x."),
+            "sync": Limit("not", "The SDK has no synchronous functions."),
+        },
+        notes=(),
+    ),
 )
 """One row for each framework; its name is that of the extra."""
