@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-Output = dict[str, Any]
+Data = dict[str, Any]
 
 
-def say(event: str, **output: Any) -> Output:
+def say(event: str, **output: Any) -> Data:
     """An answer to an event of Claude Code."""
     return {"hookSpecificOutput": {"hookEventName": event, **output}}
 
@@ -23,17 +23,17 @@ def read_response(response: Any) -> str:
     return "\n".join(text for text in texts if text) if is_text else json.dumps(response)
 
 
-def tell(response: Any, before: str, after: str) -> Output:
-    """What Claude Code is told of a tool's result."""
+def tell(data: Data, before: str, after: str) -> Data:
+    """What Claude Code is told of how a tool call ended, whose text hooks made another one of."""
     if after == before:
         return {}
     added = after.removeprefix(f"{before}\n")
     if added != after:
-        return say("PostToolUse", additionalContext=added)
-    edited = _edit_response(response, after)
-    if edited is None:  # it would show the model what it was to hide
-        return {"continue_": False, "stopReason": "a hook put a text in place of a result that can be no text"}
-    return say("PostToolUse", updatedToolOutput=edited)
+        return say(data["hook_event_name"], additionalContext=added)
+    edited = _edit_response(data["tool_response"], after) if "tool_response" in data else None
+    if edited is None:  # the model would see what hooks hide from it
+        return {"continue_": False, "stopReason": f"Claude Code cannot be told what hooks made of {data['tool_name']}"}
+    return say(data["hook_event_name"], updatedToolOutput=edited)
 
 
 def _edit_response(response: Any, text: str) -> Any:

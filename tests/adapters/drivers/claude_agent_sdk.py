@@ -46,7 +46,9 @@ class Script:
             raise
         return step if isinstance(step, str) else [self.make_call(call) for call in step]
 
-    def make_call(self, call: Call) -> Tool:
+    def make_call(self, call: Call | Tool) -> Tool:
+        if isinstance(call, Tool):  # of Claude Code itself
+            return call
         if call.tool in (helper.name for helper in self.agent.helpers):
             args = {"description": "help", "prompt": call.args["task"], "subagent_type": call.tool}
             return Tool(name="Agent", args=args)
