@@ -232,6 +232,8 @@ def test_a_record_that_would_be_shown_after_all_stops_the_agent() -> None:
     assert told({"file": {"content": "4711"}}, "[redacted]")["continue_"] is False
 
 
-def test_an_error_that_would_be_shown_after_all_stops_the_agent() -> None:
+def test_what_hooks_make_of_an_error_is_told_beside_it() -> None:
     data = {"hook_event_name": "PostToolUseFailure", "tool_name": "Read", "error": "4711"}
-    assert tell(data, "4711", "[redacted]")["continue_"] is False
+    assert tell(data, "4711", "see the manual") == {
+        "hookSpecificOutput": {"hookEventName": "PostToolUseFailure", "additionalContext": "see the manual"}
+    }

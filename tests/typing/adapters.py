@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from agents import Agent as OpenAIAgent
+from claude_agent_sdk import ClaudeAgentOptions
 from langchain.agents import create_agent
 from langgraph.prebuilt import ToolNode
 from pydantic_ai import Agent
 
 from hookline import Engine, Session
+from hookline.adapters.claude_agent_sdk import HooklineHooks
 from hookline.adapters.langchain import HooklineMiddleware
+from hookline.adapters.openai_agents import HooklineRunner
 from hookline.adapters.pydantic_ai import HooklineCapability
 from hookline.lifecycle import Asked
 from hookline.telemetry import instrument
@@ -24,4 +28,7 @@ with Engine.open(".") as engine, Session(instrument(engine)) as session:
         "test", [], middleware=[HooklineMiddleware(engine=instrument(engine), kinds={"bash": "shell"}, ask=ask)]
     )
     hooks = HooklineMiddleware(cwd=".", trust="none", profile="Code")
+    HooklineRunner(session=session).run_sync(OpenAIAgent("test"), "hello", max_turns=3).final_output
+    HooklineHooks(ask=ask).query(prompt="hello", options=ClaudeAgentOptions(cwd="."), agent="Code")
+    HooklineHooks(kinds={"Bash": "shell"}).client(ClaudeAgentOptions())
     ToolNode([], wrap_tool_call=hooks.wrap_tool_call, awrap_tool_call=hooks.awrap_tool_call)

@@ -28,9 +28,9 @@ def tell(data: Data, before: str, after: str) -> Data:
     if after == before:
         return {}
     added = after.removeprefix(f"{before}\n")
-    if added != after:
+    if added != after or "tool_response" not in data:
         return say(data["hook_event_name"], additionalContext=added)
-    edited = _edit_response(data["tool_response"], after) if "tool_response" in data else None
+    edited = _edit_response(data["tool_response"], after)
     if edited is None:  # the model would see what hooks hide from it
         return {"continue_": False, "stopReason": f"Claude Code cannot be told what hooks made of {data['tool_name']}"}
     return say(data["hook_event_name"], updatedToolOutput=edited)
