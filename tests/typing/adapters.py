@@ -28,7 +28,7 @@ with Engine.open(".") as engine, Session(instrument(engine)) as session:
         "test", [], middleware=[HooklineMiddleware(engine=instrument(engine), kinds={"bash": "shell"}, ask=ask)]
     )
     hooks = HooklineMiddleware(cwd=".", trust="none", profile="Code")
-    HooklineRunner(session=session).run_sync(OpenAIAgent("test"), "hello", max_turns=3).final_output
+    HooklineRunner(session=session).run_sync(OpenAIAgent("test"), "hello", max_turns=3).to_input_list()
     HooklineHooks(ask=ask).query(prompt="hello", options=ClaudeAgentOptions(cwd="."), agent="Code")
     HooklineHooks(kinds={"Bash": "shell"}).client(ClaudeAgentOptions())
     ToolNode([], wrap_tool_call=hooks.wrap_tool_call, awrap_tool_call=hooks.awrap_tool_call)

@@ -7,7 +7,8 @@ Hookline in the hook callbacks of the Claude Agent SDK.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -98,14 +99,15 @@ class _Conversation:
             hooks[name] = [*hooks.get(name, []), HookMatcher(hooks=[callback], timeout=86_400, on_failure="block")]
         return replace(options, hooks=hooks)
 
-    async def follow(self, messages: AsyncIterator[Message]) -> AsyncGenerator[Message]:
+    async def follow(self, messages: Any) -> AsyncGenerator[Message]:
         """The messages; the turn ends with its result, or with what ends them."""
         self._reader = reader = object()
         try:
-            async for message in messages:
-                if isinstance(message, ResultMessage):
-                    await self._end_with(message)
-                yield message
+            async with aclosing(messages):
+                async for message in messages:
+                    if isinstance(message, ResultMessage):
+                        await self._end_with(message)
+                    yield message
         except BaseException as error:
             if self._reader is reader:  # and not one that is thrown away late
                 await self.end(error)
@@ -156,8 +158,7 @@ class _Conversation:
         return str(data["prompt"]) if run.turn is None else run.turn.prompt
 
     async def _begin_call(self, data: Data, *_: Any) -> Data:
-        run = self._helpers.get(data.get("agent_id", "")) or self._run
-        if run is None:  # what runs on after a turn
+        if (run := self._helpers.get(data.get("agent_id", "")) or self._run) is None:  # what runs on after a turn
             self._run = run = self._seam.loose_run()
             await AWAITING.enter(run)
         call = run.work.tool_call(self._seam.tool(data["tool_name"], data["tool_input"], data["tool_use_id"]))
@@ -193,7 +194,6 @@ class _Conversation:
         return {}
 
     async def _end_helper(self, data: Data, *_: Any) -> Data:
-        helper = self._helpers.pop(data["agent_id"], None)
-        if helper is not None:
+        if (helper := self._helpers.pop(data["agent_id"], None)) is not None:
             await AWAITING.leave(helper)
         return {}

@@ -100,11 +100,9 @@ HOSTS: tuple[Host, ...] = (
         title="OpenAI Agents SDK",
         adapter="HooklineRunner",
         notes=(
-            "Tools of MCP servers are guarded, and agents that are tools; so are custom tools, with their text as `input`.",
-            "Tools that run at the provider, such as web search, and those for shells, patches and computers that are no "
-            + "functions, cannot be stopped by a hook; each is named on stderr once.",
-            "An agent that takes over goes on with the turn, and events keep the name of the first one. The handoff itself "
-            + "is no tool call.",
+            "Tools of MCP servers are guarded, agents that are tools, and custom tools, whose text is `input`.",
+            "Tools that are no functions, such as web search or a shell, pass by all hooks; stderr names each once.",
+            "An agent that takes over goes on with the turn, under the name of the first; the handoff is no tool call.",
             "Hooks are asked about a call that waits for an approval when it runs.",
             "The timeout of a tool counts the time of its hooks.",
         ),
@@ -116,7 +114,7 @@ HOSTS: tuple[Host, ...] = (
         limits={
             "redact": Limit(
                 "partly",
-                "It holds for the shell and for tools of MCP servers. The results of other tools are records: hooks see "
+                "It holds for the shell and for tools of MCP servers. Results of other tools are records: hooks see "
                 "them as JSON, and may write the same record with other values. For any other text the turn is stopped "
                 "before the model sees the result, which stays in the conversation. An error's own text stays too.",
             ),
@@ -128,7 +126,7 @@ HOSTS: tuple[Host, ...] = (
         },
         notes=(
             "All of it is tried with the Claude Code that the SDK brings, and a model on the same machine.",
-            "That hooks allow a call is no permission: Claude Code asks for its own, and reports no call that it refuses.",
+            "That hooks allow a call is no permission: Claude Code asks its own, and reports no call that it refuses.",
             "What fails in the adapter stops what it guards: its callbacks have `on_failure` set to `block`.",
             "Tools run outside of the adapter: an agent that such a tool runs is a session of its own.",
             "Agents in the background go on after a turn: their calls are guarded then, and belong to a session alone.",
