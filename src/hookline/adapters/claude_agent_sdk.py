@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
-from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +43,8 @@ class HooklineHooks(Adapter):
     ) -> AsyncGenerator[Message]:
         """Ask once; takes what the function `query` of the SDK takes."""
         conversation = _Conversation(self._seam, agent)
-        return conversation.follow(query(prompt=prompt, options=conversation.guard(options), **others))
+        messages = query(prompt=prompt, options=conversation.guard(options), **others)
+        return conversation.follow(messages, is_single=isinstance(prompt, str))
 
     def client(self, options: ClaudeAgentOptions | None = None, *, agent: str = "", **others: Any) -> ClaudeSDKClient:
         """A client for a conversation; takes what `ClaudeSDKClient` takes."""
@@ -99,18 +99,20 @@ class _Conversation:
             hooks[name] = [*hooks.get(name, []), HookMatcher(hooks=[callback], timeout=86_400, on_failure="block")]
         return replace(options, hooks=hooks)
 
-    async def follow(self, messages: Any) -> AsyncGenerator[Message]:
+    async def follow(self, messages: Any, *, is_single: bool = False) -> AsyncGenerator[Message]:
         """The messages; the turn ends with its result, or with what ends them."""
         self._reader = reader = object()
         try:
-            async with aclosing(messages):
-                async for message in messages:
-                    if isinstance(message, ResultMessage):
-                        await self._end_with(message)
-                    yield message
+            async for message in messages:
+                if isinstance(message, ResultMessage):
+                    await self._end_with(message)
+                yield message
         except BaseException as error:
             if self._reader is reader:  # and not one that is thrown away late
                 await self.end(error)
+            if is_single and isinstance(error, PromptBlockedError):
+                async for _ in messages:  # to their end, since the SDK does not like to be stopped on the way
+                    pass
             raise
 
     async def _end_with(self, message: ResultMessage) -> None:
@@ -121,12 +123,10 @@ class _Conversation:
             raise blocked
 
     async def end(self, error: BaseException | None) -> None:
-        """End the turn, because of an error if one is given."""
-        calls = list(self._calls.values())
-        phases: list[Any] = [*calls, *reversed(self._helpers.values()), *filter(None, [self._run])]
-        self._calls, self._helpers, self._run, self.is_interrupted = {}, {}, None, False
-        for call in calls if error is None or isinstance(error, Exception) else ():
+        for call in self._calls.values() if error is None or isinstance(error, Exception) else ():
             call.postpone()  # since Claude Code itself did not let it run
+        phases: list[Any] = [*self._calls.values(), *reversed(self._helpers.values()), *filter(None, [self._run])]
+        self._calls, self._helpers, self._run, self.is_interrupted = {}, {}, None, False
         for phase in phases:
             await AWAITING.leave(phase, error)
 
