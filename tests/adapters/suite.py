@@ -228,6 +228,7 @@ async def check_prompt_context(stage: Stage) -> None:
 async def check_prompt_rewrite(stage: Stage) -> None:
     stage.record("user_prompt_submit")
     seen = await stage.run("fine", prompts=["the number is 4711"], edits={"user_prompt_submit": redact})
+    assert len(seen.requests) == 1
     assert "the number is [redacted]" in seen.requests[0]
     assert "4711" not in seen.requests[0]
 

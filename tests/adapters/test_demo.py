@@ -46,11 +46,11 @@ def test_demo_runs_inside_a_framework(host: Host, tmp_path: Path, capsys: pytest
         "→ args now",
         "→ context:",
         "→ reminder:",
-        "tool result: rm -rf is not allowed here",
         "model: All is done.",
         "notifications.log says: a turn of session",
     ):
         assert shown in stdout
+    assert [line for line in stdout.splitlines() if "tool result:" in line and "rm -rf is not allowed here" in line]
     assert list(tmp_path.glob("hookline-demo-*")) == []
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
+
+from hookline.errors import HooklineError
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -82,3 +86,35 @@ def dress(function: Callable[[A], T]) -> Callable[[A], Awaitable[T]]:
         return function(argument)
 
     return call
+
+
+def run_on_own_loop(work: Coroutine[Any, Any, T]) -> T:
+    """
+    Run a coroutine on the loop that a thread without a running one has, or is given for later too.
+
+    That is for frameworks whose stores of sessions are bound to it.
+    """
+    loop = _find_loop(work)
+    task = loop.create_task(work)
+    try:
+        return loop.run_until_complete(task)
+    except BaseException:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            loop.run_until_complete(task)
+        raise
+
+
+def _find_loop(work: Coroutine[Any, Any, Any]) -> asyncio.AbstractEventLoop:
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop()
+        work.close()
+        raise HooklineError("there is no waiting where an event loop runs already; await the async method there")
+    with warnings.catch_warnings(), contextlib.suppress(RuntimeError):
+        warnings.simplefilter("ignore", DeprecationWarning)  # that newer versions of Python make none
+        loop = asyncio.get_event_loop()
+        if not loop.is_closed():
+            return loop
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    return loop

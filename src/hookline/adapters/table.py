@@ -100,6 +100,44 @@ HOSTS: tuple[Host, ...] = (
         ),
     ),
     Host(
+        name="openai-agents",
+        title="OpenAI Agents SDK",
+        adapter="HooklineRunner",
+        notes=(
+            "Tools of MCP servers are guarded, agents that are tools, and custom tools, whose text is `input`.",
+            "Tools that are no functions, such as web search or a shell, pass by all hooks; stderr names each once.",
+            "An agent that takes over goes on with the turn, under the name of the first; the handoff is no tool call.",
+            "Hooks are asked about a call that waits for an approval when it runs.",
+            "The timeout of a tool counts the time of its hooks.",
+        ),
+    ),
+    Host(
+        name="claude-agent-sdk",
+        title="Claude Agent SDK",
+        adapter="HooklineHooks",
+        limits={
+            "redact": Limit(
+                "partly",
+                "It holds for the shell and for tools of MCP servers. Results of other tools are records: hooks see "
+                "them as JSON, and may write the same record with other values. For any other text the turn is stopped "
+                "before the model sees the result, which stays in the conversation. An error's own text stays too.",
+            ),
+            "remind": Limit("partly", "The reminder stays in the history of later turns."),
+            "prompt-rewrite": Limit(
+                "not", "Claude Code lets no hook change a prompt. One that a hook changes is blocked in its place."
+            ),
+            "sync": Limit("not", "The SDK has no synchronous functions."),
+        },
+        notes=(
+            "All of it is tried with the Claude Code that the SDK brings, and a model on the same machine.",
+            "That hooks allow a call is no permission: Claude Code asks its own, and reports no call that it refuses.",
+            "What fails in the adapter stops what it guards: its callbacks have `on_failure` set to `block`.",
+            "Tools run outside of the adapter: an agent that such a tool runs is a session of its own.",
+            "Agents in the background go on after a turn: their calls are guarded then, and belong to a session alone.",
+            "Each turn is a session for events, with the id of Claude Code's own.",
+        ),
+    ),
+    Host(
         name="mcp",
         title="MCP servers",
         adapter="HooklineMiddleware",
