@@ -99,7 +99,7 @@ def test_a_blocked_prompt_ends_the_session_that_was_opened_for_it() -> None:
     diary = Diary({"user_prompt_submit": blocked("no")})
     with pytest.raises(PromptBlockedError), Adapter(engine=diary)._seam.run("go"):
         pass
-    assert diary.names == ["session_start", "user_prompt_submit", "session_end"]
+    assert diary.names == ["session_start", "user_prompt_submit", "after_turn", "session_end"]
 
 
 def test_tools_have_the_kinds_that_the_user_gave_them(diary: Diary) -> None:
