@@ -149,7 +149,7 @@ class Engine(HookHolder):
         or a hook file. When the caller is cancelled it returns at once, and the hook that runs is ended
         elsewhere. Works on any asyncio loop; under another async library it runs in a thread.
         """
-        if event.name not in self._hooks.listened:
+        if type(event.fields) not in self._hooks.heard:
             return EMPTY_DECISION
         if event.type.background:
             return self._fire_unwaited(event)
@@ -171,7 +171,7 @@ class Engine(HookHolder):
 
         Raises `RuntimeError` in an async handler that runs on the engine's own thread, which would wait for itself.
         """
-        if event.name not in self._hooks.listened:
+        if type(event.fields) not in self._hooks.heard:
             return EMPTY_DECISION
         if event.type.background:
             return self._fire_unwaited(event)

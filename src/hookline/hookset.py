@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hookline.config.file import LoadedFile
 from hookline.config.layers import Layers, reload_folders
+from hookline.events import EVENT_TYPES
 from hookline.folders.history import drop_removed
 from hookline.folders.spec import FolderSpec
 from hookline.hook import HandlerAction, Hook, LayerName, Settings
@@ -39,7 +40,12 @@ class HookSet:
         # Of all dialects that there have been: such a dispatch may still need them.
         self.homes = dict(layers.homes)
         self._registry: Registry | None = self._build()
-        self.listened = self._registry.event_names
+        self._hear(self._registry.event_names)
+
+    def _hear(self, names: Iterable[str]) -> None:
+        """Note which events concern anybody; by their records too, which is how `fire` asks."""
+        self.listened = frozenset(names)
+        self.heard = frozenset(row.record for row in EVENT_TYPES if row.name in self.listened)
 
     @property
     def registry(self) -> Registry:
@@ -71,7 +77,7 @@ class HookSet:
     def changing(self) -> Iterator[None]:
         """Let all changes of the block count at once, when it ends; none of them does if it fails."""
         with self._lock:
-            before = self.layers, self._attached, self._closures, self.listened
+            before = self.layers, self._attached, self._closures
             self._attached = [*self._attached]
             # Whoever asks for it meanwhile gets the one there was.
             self._registry = self.registry
@@ -81,7 +87,7 @@ class HookSet:
                 self._is_changing = False
                 self._swap()
             except BaseException:
-                self.layers, self._attached, self._closures, self.listened = before
+                self.layers, self._attached, self._closures = before
                 raise
             finally:
                 self._is_changing = False
@@ -102,7 +108,7 @@ class HookSet:
             if not self._is_changing:
                 # A thousand hooks attached one by one are indexed once.
                 self._registry = None
-                self.listened |= {hook.event for hook in hooks if hook.enabled}
+                self._hear({*self.listened, *(hook.event for hook in hooks if hook.enabled)})
         return lambda: self._detach(hooks)
 
     def detach(self, hook: Hook) -> None:
@@ -173,7 +179,7 @@ class HookSet:
         self.homes |= self.layers.homes
         self._snapshot = self.layers.snapshot or self._snapshot
         self._registry = registry = self._build()
-        self.listened = registry.event_names
+        self._hear(registry.event_names)
 
     def _build(self) -> Registry:
         layers = self.layers

@@ -222,7 +222,11 @@ class Walk(HandlerClock):
         for position, function in enumerate(self._stretch.functions[self._first :], self._first):
             if self._stretch.is_conditional and not entries[position].match.test(self._event):
                 continue
-            if not self._take_turn(position, now):
+            # Nobody else looks while this loop runs this task, so that no lock is needed but for open dialogs.
+            if self._asked:
+                self._take_turn(position, now)
+            self._turn = _Turn(position, now, self._waited_s)
+            if self._is_given_up:
                 return
             try:
                 returned = await function(view, context)
