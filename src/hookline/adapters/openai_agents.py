@@ -31,7 +31,7 @@ except ImportError as error:
     raise MissingExtraError("openai-agents", error) from error
 
 _warn_once = functools.cache(logging.getLogger("hookline").warning)
-_RUN: ContextVar[tuple[Seam, Run] | None] = ContextVar("hookline_openai_agents_run", default=None)
+_RUN: ContextVar[tuple[Seam, Run, dict[int, Any]] | None] = ContextVar("hookline_openai_agents_run", default=None)
 
 
 class HooklineRunner(Adapter):
@@ -78,14 +78,13 @@ class HooklineRunner(Adapter):
 
 
 async def _follow(task: Any, phases: AsyncExitStack) -> None:
-    """Wait for the task in which a run is made, and end the run."""
     async with phases:
         await task
 
 
 @contextmanager
 def _within(seam: Seam, run: Run) -> Iterator[None]:
-    token = _RUN.set((seam, run))
+    token = _RUN.set((seam, run, {}))
     try:
         yield
     finally:
@@ -127,8 +126,10 @@ async def _hand_over(invoke: Callable[..., Any], *args: Any) -> Any:
     return _guard_agent(await invoke(*args))
 
 
-def _guard_tool(tool: Any, agent: str, seam: Seam, run: Run) -> Any:
-    """A copy of a tool that asks the hooks of a run."""
+def _guard_tool(tool: Any, agent: str, seam: Seam, run: Run, known: dict[int, Any]) -> Any:
+    """A copy of a tool that asks the hooks of a run; it is made once, since the framework makes much of a copy."""
+    if id(tool) in known:
+        return known[id(tool)][1]
     if not isinstance(tool, FunctionTool | CustomTool):
         _warn_once("no hook can stop the tool %r of the agent %r, since it is no function", tool.name, agent)
         return tool
@@ -138,6 +139,7 @@ def _guard_tool(tool: Any, agent: str, seam: Seam, run: Run) -> Any:
         invoker._invoke_tool_impl = _guard_body(invoker._invoke_tool_impl, tool, seam, run)
     else:
         guarded.on_invoke_tool = _guard_body(invoker, tool, seam, run)
+    known[id(tool)] = (tool, guarded)
     return guarded
 
 
