@@ -15,6 +15,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -353,6 +354,20 @@ def test_every_public_name_is_explained() -> None:
     page = read_page("reference/python.md")
     names = {*hookline.__all__, *lifecycle.__all__, *find_names(testing), "hookline_project"}
     assert [name for name in sorted(names) if f"`{name}" not in page] == []
+
+
+def test_every_method_of_the_engine_is_explained() -> None:
+    page = read_page("reference/python.md")
+    own = {"handling"}  # what the package itself attaches modules and handlers by
+    names = {name for name in dir(hookline.Engine) if not name.startswith("_")} - own
+    assert [name for name in sorted(names) if not re.search(rf"\bengine\.{name}\b|`{name}`|Engine\.{name}\b", page)] == []
+
+
+def test_the_readme_names_every_adapter_and_no_extra_that_is_none() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| `([a-z-]+)` \|", readme, re.MULTILINE))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {host.name for host in HOSTS} <= named <= set(extras)
 
 
 def test_every_name_for_authors_of_modules_is_explained() -> None:
