@@ -233,6 +233,12 @@ EXAMPLES = [
         cure="see hookline events",
     ),
     Example(
+        code="unknown-event",
+        text="hooks:\n- {id: a, event: «ThreadStart, run: {type: shell, shell: x}}\n",
+        says="unknown event 'ThreadStart'",
+        cure="did you mean 'session_start' or 'session_restored'?",
+    ),
+    Example(
         code="bad-id",
         text="hooks:\n- {id: «'  ', event: after_turn, run: {type: shell, shell: x}}\n",
         says="the id is empty",

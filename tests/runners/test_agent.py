@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hookline import Decision, Engine, Event, Run, UserPromptSubmit
+from hookline import ConfigError, Decision, Engine, Event, Run, UserPromptSubmit
 from hookline.runners.agent import Task
 from support import Bench, find_run, make_event
 
@@ -103,6 +103,11 @@ async def test_a_prompt_runner_that_raises_is_a_failure_of_the_hook(bench: Bench
     write(folders, "h", prompt="p")
     decision = await fire(bench, folders, Model(RuntimeError("no route")))
     assert failure_of(decision) == ("crash", "RuntimeError: no route")
+
+
+def test_the_bare_name_of_a_model_is_refused_as_a_prompt_runner(bench: Bench) -> None:
+    with pytest.raises(ConfigError, match=r"prompts='anthropic:m' is no prompt runner: .*ModelPrompts\(model\)"):
+        bench.open(prompts="anthropic:m")
 
 
 async def test_a_prompt_runner_that_gives_no_text_is_a_failure_of_the_hook(bench: Bench, folders: Path) -> None:

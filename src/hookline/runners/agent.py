@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from hookline.dialects.base import Dialect
 from hookline.dialects.table import get_dialect
 from hookline.dialects.wire import UnencodableError
+from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.handlers.lasting import EndingCoroutine
 from hookline.hook import AgentAction, Hook, PromptAction, ShellAction, WorkflowAction, WorkflowStep
@@ -58,6 +59,16 @@ class PromptRunner(Protocol):
 
     async def run(self, task: Task) -> str:
         """The text that the model ends with; whatever this raises is a failure of the hook."""
+
+
+def check_prompts(prompts: object) -> None:
+    """Raise `ConfigError` for what is given as a prompt runner and is none, such as the bare name of a model."""
+    if prompts is None or callable(getattr(prompts, "run", None)):
+        return
+    raise ConfigError(
+        f"prompts={prompts!r} is no prompt runner: it has no method run; "
+        "for a model use hookline.prompting.ModelPrompts(model)"
+    )
 
 
 Workflow = Callable[[Task], str | Awaitable[str]]
