@@ -341,6 +341,13 @@ def test_every_verb_and_option_is_explained() -> None:
         assert [name for name in find_options(command) if f"`{name}" not in section] == []
 
 
+def test_every_key_of_a_listed_hook_is_explained() -> None:
+    section = read_page("reference/command-line.md").split("\n## hookline list\n")[1].split("\n## ")[0]
+    with testing.make_engine([testing.make_hook()]) as engine:
+        (shown,) = engine.snapshot()["hooks"]
+    assert [key for key in shown if f"`{key}`" not in section] == []
+
+
 def find_options(command: click.Command) -> Iterator[str]:
     """The options of a command, and the names and options of the commands below it."""
     for name, below in getattr(command, "commands", {}).items():
@@ -358,8 +365,7 @@ def test_every_public_name_is_explained() -> None:
 
 def test_every_method_of_the_engine_is_explained() -> None:
     page = read_page("reference/python.md")
-    own = {"handling"}  # what the package itself attaches modules and handlers by
-    names = {name for name in dir(hookline.Engine) if not name.startswith("_")} - own
+    names = {name for name in dir(hookline.Engine) if not name.startswith("_")}
     assert sorted(names - set(re.findall(r"[`.](\w+)", page))) == []
 
 
