@@ -735,6 +735,16 @@ def test_a_chosen_home_inside_the_project_is_refused(bench: Bench):
         load_layers(bench.project, home=bench.project / "home")
 
 
+def test_a_folder_of_hook_folders_inside_the_project_is_refused_by_its_own_name(bench: Bench):
+    with pytest.raises(ConfigError, match=r"the folder of hook folders .* must not bring its own"):
+        load_layers(bench.project, vix_hooks=bench.project / "hooks")
+
+
+def test_one_text_for_the_dialects_is_refused(bench: Bench):
+    with pytest.raises(ConfigError, match=r"dialects must be a list of names, not one text; write \['vix'\]"):
+        load_layers(bench.project, dialects="vix")
+
+
 @pytest.mark.parametrize(("there", "read"), [(3, "hooks.yaml"), (2, "hooks.yml"), (1, "hooks.json")])
 def test_of_several_files_the_preferred_one_is_read(bench: Bench, there: int, read: str):
     names = ["hooks.yaml", "hooks.yml", "hooks.json"][-there:]
