@@ -15,6 +15,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -340,6 +341,13 @@ def test_every_verb_and_option_is_explained() -> None:
         assert [name for name in find_options(command) if f"`{name}" not in section] == []
 
 
+def test_every_key_of_a_listed_hook_is_explained() -> None:
+    section = read_page("reference/command-line.md").split("\n## hookline list\n")[1].split("\n## ")[0]
+    with testing.make_engine([testing.make_hook()]) as engine:
+        (shown,) = engine.snapshot()["hooks"]
+    assert [key for key in shown if f"`{key}`" not in section] == []
+
+
 def find_options(command: click.Command) -> Iterator[str]:
     """The options of a command, and the names and options of the commands below it."""
     for name, below in getattr(command, "commands", {}).items():
@@ -353,6 +361,19 @@ def test_every_public_name_is_explained() -> None:
     page = read_page("reference/python.md")
     names = {*hookline.__all__, *lifecycle.__all__, *find_names(testing), "hookline_project"}
     assert [name for name in sorted(names) if f"`{name}" not in page] == []
+
+
+def test_every_method_of_the_engine_is_explained() -> None:
+    page = read_page("reference/python.md")
+    names = {name for name in dir(hookline.Engine) if not name.startswith("_")}
+    assert sorted(names - set(re.findall(r"[`.](\w+)", page))) == []
+
+
+def test_the_readme_names_every_adapter_and_no_extra_that_is_none() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| `([a-z-]+)` \|", readme, re.MULTILINE))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {host.name for host in HOSTS} <= named <= set(extras)
 
 
 def test_every_name_for_authors_of_modules_is_explained() -> None:

@@ -342,6 +342,14 @@ def test_a_mistyped_name_is_refused_with_the_one_it_resembles():
         get_event_type("befor_turn")
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("PreToolUse", "'before_tool_call'"), ("ThreadStart", "'session_start' or 'session_restored'")]
+)
+def test_a_name_of_another_format_is_told_by_its_own(name: str, meant: str) -> None:
+    with pytest.raises(UnknownEventError, match=rf"unknown event '{name}'; did you mean {meant}\?"):
+        get_event_type(name)
+
+
 def test_an_unknown_name_is_an_error_of_hookline_and_a_value_error():
     assert issubclass(UnknownEventError, HooklineError)
     assert issubclass(UnknownEventError, ValueError)

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hookline.catalogue import Meant as Meant
     from hookline.engine import Engine as Engine
     from hookline.errors import ConfigError as ConfigError
     from hookline.errors import HooklineError as HooklineError
@@ -90,10 +91,15 @@ if TYPE_CHECKING:
     from hookline.outcome import Run as Run
     from hookline.problem import Place as Place
     from hookline.problem import Problem as Problem
+    from hookline.registry import Closure as Closure
     from hookline.reloading import HookName as HookName
     from hookline.reloading import Reloaded as Reloaded
+    from hookline.runners.agent import PromptRunner as PromptRunner
+    from hookline.runners.agent import Task as Task
+    from hookline.runners.agent import Workflow as Workflow
 
 _HOMES = {
+    "catalogue": ("Meant",),
     "engine": ("Engine",),
     "errors": ("ConfigError", "HooklineError", "PayloadError", "UnknownEventError"),
     "events": ("EVENT_TYPES", "Event", "EventType", "Fields"),
@@ -157,7 +163,9 @@ _HOMES = {
     "objects.shell": ("ShellHook",),
     "outcome": ("Answer", "Decision", "Edit", "Failure", "Run"),
     "problem": ("Place", "Problem"),
+    "registry": ("Closure",),
     "reloading": ("HookName", "Reloaded"),
+    "runners.agent": ("PromptRunner", "Task", "Workflow"),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 

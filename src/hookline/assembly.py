@@ -52,6 +52,7 @@ class Assembly(Struct, frozen=True, kw_only=True, eq=False):
     def close(self, grace_s: float) -> None:
         """Give what is running the grace, in seconds, and end the rest."""
         self.background.close(grace_s)
+        self.agents.close()
         self.deliveries.close()
         self.recorder.close()
         self.matcher.close()

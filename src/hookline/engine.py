@@ -28,7 +28,7 @@ from hookline.hook import Hook
 from hookline.outbox.store import OutboxStore
 from hookline.outcome import EMPTY_DECISION, Decision, Failure, Run
 from hookline.reloading import Opening, log_problems
-from hookline.runners.agent import PromptRunner
+from hookline.runners.agent import PromptRunner, check_prompts
 from hookline.runners.base import Payload, Runner
 from hookline.runners.checked import stop_run
 from hookline.waiting import is_on_asyncio, run_in_thread, wait_for
@@ -110,6 +110,7 @@ class Engine(HookHolder):
 
         Raises `ConfigError` for an option that cannot be honoured, and for a required module that cannot be loaded.
         """
+        check_prompts(prompts)
         opening = Opening(
             project=Path(os.path.abspath(project)),  # noqa: PTH100 - a link in the path keeps its name
             home=None if home is None else Path(os.path.abspath(home)),  # noqa: PTH100 - as above

@@ -315,16 +315,24 @@ def get_event_type(name: str) -> EventType:
     """
     row = _BY_NAME.get(name)
     if row is None:
-        import difflib  # noqa: PLC0415 - only for a mistake
-
-        close = difflib.get_close_matches(name, EVENT_NAMES, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known events: {', '.join(EVENT_NAMES)}"
-        raise UnknownEventError(f"unknown event {name!r}; {hint}")
+        raise UnknownEventError(f"unknown event {name!r}; {_guess_name(name)}")
     return row
 
 
-def find_event_types(alias: str, dialect: str) -> tuple[EventType, ...]:
-    """The rows that a dialect knows by this name; none when it knows no such event."""
+def _guess_name(name: str) -> str:
+    """What was probably meant by a name that is none: one of another format, or one that is written much the same."""
+    import difflib  # noqa: PLC0415 - only for a mistake
+
+    elsewhere = [row.name for row in find_event_types(name)]
+    close = elsewhere or difflib.get_close_matches(name, EVENT_NAMES, n=1)
+    meant = " or ".join(repr(each) for each in close)
+    return f"did you mean {meant}?" if close else f"known events: {', '.join(EVENT_NAMES)}"
+
+
+def find_event_types(alias: str, dialect: str | None = None) -> tuple[EventType, ...]:
+    """The rows that a dialect knows by this name, or that any does without a `dialect`; none for a name of none."""
+    if dialect is None:
+        return tuple(row for row in EVENT_TYPES if alias in row.aliases.values())
     return tuple(row for row in EVENT_TYPES if row.aliases.get(dialect) == alias)
 
 

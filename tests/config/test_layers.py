@@ -233,6 +233,12 @@ EXAMPLES = [
         cure="see hookline events",
     ),
     Example(
+        code="unknown-event",
+        text="hooks:\n- {id: a, event: «ThreadStart, run: {type: shell, shell: x}}\n",
+        says="unknown event 'ThreadStart'",
+        cure="did you mean 'session_start' or 'session_restored'?",
+    ),
+    Example(
         code="bad-id",
         text="hooks:\n- {id: «'  ', event: after_turn, run: {type: shell, shell: x}}\n",
         says="the id is empty",
@@ -762,6 +768,16 @@ def test_a_project_that_is_the_users_home_folder_has_user_hooks_only(user_bench:
 def test_a_chosen_home_inside_the_project_is_refused(bench: Bench):
     with pytest.raises(ConfigError, match="lies inside the project"):
         load_layers(bench.project, home=bench.project / "home")
+
+
+def test_a_folder_of_hook_folders_inside_the_project_is_refused_by_its_own_name(bench: Bench):
+    with pytest.raises(ConfigError, match=r"the folder of hook folders .* must not bring its own"):
+        load_layers(bench.project, vix_hooks=bench.project / "hooks")
+
+
+def test_one_text_for_the_dialects_is_refused(bench: Bench):
+    with pytest.raises(ConfigError, match=r"dialects must be a list of names, not one text; write \['vix'\]"):
+        load_layers(bench.project, dialects="vix")
 
 
 @pytest.mark.parametrize(("there", "read"), [(3, "hooks.yaml"), (2, "hooks.yml"), (1, "hooks.json")])

@@ -158,6 +158,7 @@ class UnspeakableError(Exception):
         (ValueError("boom"), "boom"),
         (SystemExit(3), "tried to exit the interpreter"),
         (KeyError(), "KeyError"),
+        (KeyError("path"), "KeyError: 'path'"),
         (GeneratorExit(), "GeneratorExit"),
         (UnspeakableError(), "UnspeakableError"),
         (asyncio.CancelledError(), "cancelled"),

@@ -6,12 +6,14 @@ import asyncio
 import json
 import threading
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hookline import Decision, Engine, Event, Run, UserPromptSubmit
+from hookline import ConfigError, Decision, Engine, Event, Run, UserPromptSubmit
+from hookline.handlers.workers import MOST_STUCK
 from hookline.runners.agent import Task
 from support import Bench, find_run, make_event
 
@@ -105,6 +107,11 @@ async def test_a_prompt_runner_that_raises_is_a_failure_of_the_hook(bench: Bench
     assert failure_of(decision) == ("crash", "RuntimeError: no route")
 
 
+def test_the_bare_name_of_a_model_is_refused_as_a_prompt_runner(bench: Bench) -> None:
+    with pytest.raises(ConfigError, match=r"prompts='anthropic:m' is no prompt runner: .*ModelPrompts\(model\)"):
+        bench.open(prompts="anthropic:m")
+
+
 async def test_a_prompt_runner_that_gives_no_text_is_a_failure_of_the_hook(bench: Bench, folders: Path) -> None:
     write(folders, "h", prompt="p")
     decision = await fire(bench, folders, Model(7))  # type: ignore[arg-type]
@@ -161,6 +168,39 @@ async def test_a_plain_workflow_runs_on_a_thread(bench: Bench, folders: Path) ->
     engine.workflows["plain"] = plain
     assert (await engine.fire(bench.event())).is_allowed
     assert threads != [threading.get_ident()]
+
+
+def test_a_plain_workflow_that_is_stuck_does_not_keep_the_loop_from_ending(bench: Bench, folders: Path) -> None:
+    write(folders, "h", workflow_id="stuck", timeout="100ms")
+    engine = open_engine(bench, folders)
+    release = threading.Event()
+    engine.workflows["stuck"] = lambda task: str(release.wait(30))
+    started = time.monotonic()
+    decision = asyncio.run(engine.fire(bench.event()))
+    took = time.monotonic() - started
+    release.set()
+    assert failure_of(decision) == ("timeout", "no end within 0.1 s")
+    assert took < 10
+
+
+async def test_no_further_plain_workflow_is_started_while_too_many_are_stuck(bench: Bench, folders: Path) -> None:
+    write(folders, "h", workflow_id="stuck", timeout="100ms", on_error="block")
+    engine = open_engine(bench, folders)
+    release = threading.Event()
+    engine.workflows["stuck"] = lambda task: str(release.wait(30))
+    await asyncio.gather(*(engine.fire(bench.event()) for _ in range(MOST_STUCK)))
+    refused = await engine.fire(bench.event())
+    release.set()
+    assert refused.is_blocked
+    assert "16 plain functions are past their time limit" in failure_of(refused)[1]
+    engine.workflows["stuck"] = lambda task: ""
+    await fire_until_allowed(lambda: engine.fire(bench.event()))
+
+
+async def fire_until_allowed(fire: Callable[[], Awaitable[Decision]]) -> None:
+    """Fire until the hook has no objection any more."""
+    while not (await fire()).is_allowed:
+        await asyncio.sleep(0.01)
 
 
 async def test_a_workflow_that_the_host_does_not_know_is_a_failure(bench: Bench, folders: Path) -> None:

@@ -8,6 +8,7 @@ from hookline import (
     Allow,
     BeforeToolCall,
     Block,
+    Closure,
     Decision,
     Engine,
     Event,
@@ -15,12 +16,17 @@ from hookline import (
     HookMatcher,
     HookName,
     HookPayload,
+    HostFacts,
+    Meant,
     Problem,
+    PromptRunner,
     Reloaded,
     Run,
     Session,
+    Task,
     Tool,
     ToolResult,
+    Workflow,
     wrap_tool,
 )
 
@@ -48,12 +54,41 @@ def sync_host(engine: Engine, event: Event) -> None:
     engine.close(grace_s=1)
 
 
+class Model:
+    """A prompt runner as hosts write one."""
+
+    async def run(self, task: Task) -> str:
+        return task.message
+
+
+async def review(task: Task) -> str:
+    return task.title
+
+
+def count_steps(task: Task) -> str:
+    return str(len(task.steps))
+
+
+def prompting_host(event: Event) -> None:
+    prompts: PromptRunner = Model()
+    with Engine.open(".", prompts=prompts, vix_hooks="hooks") as engine:
+        assert_type(engine.workflows, dict[str, Workflow])
+        engine.workflows["review"] = review
+        engine.workflows["count"] = count_steps
+        assert_type(engine.match(event), Meant)
+        assert_type(engine.reload().closures, tuple[Closure, ...])
+
+
 async def search(query: str) -> list[str]:
     return [query]
 
 
+def tell_facts() -> HostFacts:
+    return HostFacts(model="m", turn_count=1)
+
+
 async def agent(engine: Engine) -> None:
-    async with Session(engine) as session, session.turn("go") as turn:
+    async with Session(engine, tell_facts=tell_facts) as session, session.turn("go") as turn:
         assert_type(turn.prompt, str)
         assert_type(await turn.filter_messages([]), list[Any])
         assert_type(await turn.call_tool(Tool(name="bash"), lambda tool: "ok"), ToolResult)

@@ -10,7 +10,7 @@ import click
 
 from hookline.cli.options import json_option
 from hookline.cli.screen import align, paint, say, say_json
-from hookline.events import EVENT_TYPES, EventType, get_event_type
+from hookline.events import EVENT_TYPES, EventType, find_event_types, get_event_type
 
 # What is left of 120 columns beside the others.
 _MEANING_WIDTH = 74
@@ -37,7 +37,7 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
 
 def _find_names(given: str) -> tuple[str, ...]:
     """The names of the events that have the given one in any format. Raises `UnknownEventError`."""
-    return tuple(row.name for row in EVENT_TYPES if given in row.aliases.values()) or (get_event_type(given).name,)
+    return tuple(row.name for row in find_event_types(given)) or (get_event_type(given).name,)
 
 
 def _show_table() -> Iterator[str]:

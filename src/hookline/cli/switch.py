@@ -48,5 +48,5 @@ def _refuse_entryless(layers: Layers, hook_id: str) -> None:
             raise ConfigError(f"hook {hook_id!r} is the file {script.source.place.path}; to leave it out, {how}")
     for spec in layers.modules.specs:
         if any(hook.id == hook_id for hook in read_module(spec, layers.settings).hooks):
-            how = "write {path: ..., enabled: false} for it under modules, or move it out of the hook folder"
+            how = "write {path: ..., enabled: false} for it under modules, or move it out of the script folder"
             raise ConfigError(f"hook {hook_id!r} belongs to the module {spec.path}; to leave that out, {how}")

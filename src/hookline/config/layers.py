@@ -91,7 +91,7 @@ def load_layers(
     _check_home(native_home, project)
     enabled, problems = _choose_dialects(native_home, dialects)
     if vix_hooks is not None:
-        _check_home(vix_hooks, project)
+        _check_home(vix_hooks, project, "folder of hook folders")
         enabled = list(dict.fromkeys((*enabled, VIX)))
     homes = find_homes(enabled, native_home)
     files = [load_file(file) for file in find_hook_files(project, homes, enabled)]
@@ -216,13 +216,15 @@ def _order_hooks(
     return tuple(found)
 
 
-def _check_home(home: Path, project: Path) -> None:
+def _check_home(home: Path, project: Path, what: str = "home") -> None:
     """A home that a repository could fill is no home; the user's default one may lie below a project."""
     if home == default_home():
         return
     real = Path(os.path.realpath(home))
     if real.is_relative_to(os.path.realpath(project)):
-        raise ConfigError(f"the home {home} lies inside the project {project}: a project must not bring its own home")
+        raise ConfigError(
+            f"the {what} {home} lies inside the project {project}: a project must not bring its own {what}"
+        )
 
 
 def _count(loaded: LoadedFile, verdict: ProjectVerdict) -> LoadedFile:
@@ -279,6 +281,8 @@ def _choose_dialects(native_home: Path, names: Sequence[str] | None) -> tuple[li
     problems: list[Problem] = []
     if names is None:
         names, problems = _dialects_of_user(native_home)
+    if isinstance(names, str):
+        raise ConfigError(f"dialects must be a list of names, not one text; write [{names!r}]")
     chosen = [get_dialect(name) for name in dict.fromkeys(names)]
     return (chosen if NATIVE in chosen else [NATIVE, *chosen]), problems
 

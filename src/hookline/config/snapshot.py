@@ -1,7 +1,7 @@
 """
 What a project's hooks are made of: the digest of every file that belongs to them.
 
-Covered are all files of the hook folders and every argument of a hook that names a file of the project. What
+Covered are all files of the folders of hooks and every argument of a hook that names a file of the project. What
 those files go on to run is not covered, and is said to be so.
 """
 

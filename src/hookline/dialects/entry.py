@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from hookline.dialects import spec
 from hookline.dialects.findings import Findings
 from hookline.document import Document
-from hookline.events import get_event_type, list_event_names
+from hookline.events import find_event_types, get_event_type, list_event_names
 from hookline.hook import (
     DEFAULT_QUEUE,
     ArgumentMatch,
@@ -233,7 +233,9 @@ class _EntryCheck(Struct, frozen=True):
         name = entry.get("event") if isinstance(entry, dict) else None
         known = list_event_names(self.dialect)
         if isinstance(name, str) and name not in known:
-            cure = spec.suggest(name, list(known), otherwise="see hookline events")
+            elsewhere = [word for row in find_event_types(name) if (word := row.aliases.get(self.dialect))]
+            meant = " or ".join(repr(word) for word in elsewhere)
+            cure = f"did you mean {meant}?" if meant else spec.suggest(name, [*known], otherwise="see hookline events")
             self.add("unknown-event", f"unknown event {name!r}", "event", cure=cure)
 
     def run(self, run: spec.RunSpec) -> None:

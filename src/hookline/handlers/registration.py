@@ -107,8 +107,10 @@ def find_row(name: str) -> EventType:
     if name in EVENT_NAMES:
         return get_event_type(name)
     known = sorted({*EVENT_NAMES, *list_event_names(DIALECT)})
-    close = difflib.get_close_matches(str(name), known, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"known events: {', '.join(known)}"
+    elsewhere = [row.aliases.get(DIALECT, row.name) for row in find_event_types(name)] if isinstance(name, str) else []
+    close = elsewhere or difflib.get_close_matches(str(name), known, n=1)
+    meant = " or ".join(repr(each) for each in close)
+    hint = f"did you mean {meant}?" if close else f"known events: {', '.join(known)}"
     raise UnknownEventError(f"unknown event {name!r}; {hint}")
 
 

@@ -99,20 +99,31 @@ async def call_on_thread(function: Callable[[], T], workers: Workers) -> T:
     """
     Call a function on a thread, in this context; when the caller is cancelled it is left to itself.
 
+    It then counts as stuck until it ends.
+
     Raises what the function raises, and `RuntimeError` when too many are stuck.
     """
     future: concurrent.futures.Future[T] = concurrent.futures.Future()
     surroundings = contextvars.copy_context()
 
     def call() -> None:
-        future.set_running_or_notify_cancel()
+        if not future.set_running_or_notify_cancel():
+            return
         try:
             future.set_result(surroundings.run(function))
         except StopIteration:  # which no coroutine may raise
             future.set_exception(RuntimeError("it raised StopIteration"))
         except BaseException as error:  # boundary: it is raised where it is waited for
             future.set_exception(error)
+        finally:
+            workers.note_end(call)
 
     if not workers.start(call):
-        raise RuntimeError(f"{MOST_STUCK} plain handlers are past their time limit and still running")
-    return await asyncio.wrap_future(future)
+        raise RuntimeError(f"{MOST_STUCK} plain functions are past their time limit and still running")
+    try:
+        return await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        workers.give_up(call, late_at=time.monotonic())
+        if future.done():  # it ended before it was given up
+            workers.note_end(call)
+        raise

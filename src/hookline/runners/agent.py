@@ -8,6 +8,7 @@ one after another, each told the texts of those before it.
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import time
 import uuid
@@ -20,8 +21,10 @@ from msgspec.structs import replace
 from hookline.dialects.base import Dialect
 from hookline.dialects.table import get_dialect
 from hookline.dialects.wire import UnencodableError
+from hookline.errors import ConfigError
 from hookline.events import Event
 from hookline.handlers.lasting import EndingCoroutine
+from hookline.handlers.workers import Workers, call_on_thread
 from hookline.hook import AgentAction, Hook, PromptAction, ShellAction, WorkflowAction, WorkflowStep
 from hookline.outcome import Answer, Failure, Run
 from hookline.runners.base import Payload, Runner
@@ -60,6 +63,16 @@ class PromptRunner(Protocol):
         """The text that the model ends with; whatever this raises is a failure of the hook."""
 
 
+def check_prompts(prompts: object) -> None:
+    """Raise `ConfigError` for what is given as a prompt runner and is none, such as the bare name of a model."""
+    if prompts is None or callable(getattr(prompts, "run", None)):
+        return
+    raise ConfigError(
+        f"prompts={prompts!r} is no prompt runner: it has no method run; "
+        "for a model use hookline.prompting.ModelPrompts(model)"
+    )
+
+
 Workflow = Callable[[Task], str | Awaitable[str]]
 """A workflow that the host registers under a name: plain, which is run on a thread, or async."""
 
@@ -87,6 +100,7 @@ class AgentRunner:
         self._read_text = read_text
         self.prompts: PromptRunner | None = None
         self.workflows: dict[str, Workflow] = {}
+        self._workers = Workers()
 
     async def run(self, hook: Hook, payload: Payload, *, run_id: str | None = None) -> Run:
         """Run the hook to its end or its time limit."""
@@ -114,6 +128,10 @@ class AgentRunner:
             stdout=text[:_LONGEST_KEPT],
             reply=text or None,
         )
+
+    def close(self) -> None:
+        """End the threads that are kept for plain workflows."""
+        self._workers.close()
 
     def _read(self, work: asyncio.Future[str], hook: Hook) -> tuple[Answer | Failure, str]:
         """What the work ended with: its outcome, and its text."""
@@ -155,7 +173,8 @@ class AgentRunner:
         if inspect.iscoroutinefunction(workflow):
             found: Any = await workflow(task)
         else:
-            found = await asyncio.to_thread(workflow, task)
+            # Not on the loop's executor: one that is stuck there would keep the loop from ever ending.
+            found = await call_on_thread(functools.partial(workflow, task), self._workers)
             found = await found if inspect.isawaitable(found) else found
         return _check(found, f"the workflow {name!r}")
 

@@ -146,6 +146,8 @@ def _describe(error: BaseException) -> str:
         text = ""
     if isinstance(error, SystemExit):
         text = f"the handler tried to exit the interpreter ({text})"
+    if isinstance(error, KeyError) and text:  # the text is the bare key
+        text = f"KeyError: {text}"
     text = text or type(error).__name__
     return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 3]}..."
 
