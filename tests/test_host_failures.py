@@ -245,6 +245,17 @@ async def test_an_interpreter_that_ends_by_an_exception_cancels_what_is_in_fligh
     assert read_log(bench) == [("h", "cancelled")]
 
 
+async def test_an_engine_that_is_to_be_closed_at_exit_gives_hooks_their_grace(bench: Bench) -> None:
+    """Outcome: a host without a place for `close` loses no hook that ends in time, and one that does not is ended."""
+    write_hooks(bench, hook("sleep 0.5; touch ended", "quick"))
+    run_host(bench, "engine = open_engine(); engine.close_at_exit(); engine.fire_sync(turn())")
+    assert (bench.project / "ended").exists()
+    assert read_log(bench) == [("quick", "ok")]
+    write_hooks(bench, hook(UNTIL_GO, "late"), shutdown_grace_seconds=0.2)
+    run_host(bench, "engine = open_engine(); engine.close_at_exit(); engine.fire_sync(turn())")
+    assert read_log(bench) == [("quick", "ok"), ("late", "cancelled")]
+
+
 async def test_a_host_that_exits_at_once_leaves_hooks_to_themselves(bench: Bench) -> None:
     """Outcome: `os._exit` is like being killed: durable runs are done by the next agent."""
     write_hooks(bench, hook("echo $HOOKLINE_JOB_ATTEMPT >> attempts", delivery="durable"))

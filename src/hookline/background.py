@@ -82,6 +82,8 @@ class Background:
         self._closed = threading.Event()
         self._is_closing = False
         self._is_stopped = False
+        self.exit_grace_s: float = 0
+        """What is running gets this time, in seconds, when the interpreter ends before anyone closed this."""
 
     @property
     def is_closing(self) -> bool:
@@ -271,7 +273,7 @@ class Background:
 
     def _close_at_exit(self) -> None:
         """A host that ends without closing its engine leaves no process behind."""
-        self.close(0)
+        self.close(self.exit_grace_s)
 
     def _snapshot(self) -> list[Flight]:
         with self._lock:

@@ -255,6 +255,14 @@ class Engine(HookHolder):
         if self._handling is not None:
             self._handling.close()
 
+    def close_at_exit(self) -> None:
+        """
+        Give what is running the grace too when the interpreter ends and nobody has closed the engine.
+
+        For hosts that have no place for `close`. Without this, what is running then is ended at once.
+        """
+        self._background.exit_grace_s = self.settings.shutdown_grace_s
+
     async def aclose(self, *, grace_s: float | None = None) -> None:
         """Close without blocking the event loop."""
         await run_in_thread(functools.partial(self.close, grace_s=grace_s))

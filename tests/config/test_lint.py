@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import test_hook_folders
 import test_layers
+import test_module_folders
 from gallery import Example, assert_found, find_problems
 
 from hookline.problem import Problem
@@ -209,6 +210,10 @@ SHOWN_ELSEWHERE = {
     "more-problems": test_layers.test_many_bad_entries_are_reported_in_time_that_grows_with_their_number,
     "too-many-hooks": test_layers.test_more_hooks_than_can_be_looked_at_are_one_problem,
     "switched-off": test_hook_folders.test_the_switch_of_all_hook_folders_is_told,
+    "module-path": test_module_folders.test_a_module_path_that_leads_nowhere_is_a_problem,
+    "shadowed-hook": test_module_folders.test_of_two_files_with_one_key_the_project_comes_first,
+    "skipped-file": test_module_folders.test_what_is_no_hook_is_skipped_with_its_reason,
+    "provider-failed": test_module_folders.test_a_provider_that_raises_is_a_problem_and_stops_nobody,
     "trust-changed": test_layers.test_a_project_that_has_changed_is_a_warning_and_keeps_its_guards_closed,
 }
 REPORTERS = {"add", "warn", "_problem", "_add_defect"}

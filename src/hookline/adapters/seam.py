@@ -82,6 +82,7 @@ class Seam:
         self.project: object = given or self.session or (folder, home, trust)
         if given is None and self.session is None:
             self._own_engine = given = Engine.open(self._cwd or ".", home=home, trust=trust)
+            given.close_at_exit()
             _report_notices(self._own_engine)
         self._engine = given
 
