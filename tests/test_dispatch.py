@@ -12,12 +12,13 @@ from msgspec.structs import replace
 from builders import make_hook
 from hookline.dispatch import Ports, dispatch
 from hookline.events import Event
+from hookline.fields import AfterTurn
 from hookline.hook import Hook
 from hookline.matcher import Matcher
 from hookline.outcome import Answer, Decision, Edit, Run
 from hookline.registry import Closure, Registry
 from hookline.runners.base import Payload
-from support import make_event
+from support import Bench, make_event
 
 NO = Answer(verdict="block", reason="no")
 REPLACED = Answer(edits=(Edit(field="args", operation="replace", value={"command": "true"}),))
@@ -177,3 +178,12 @@ async def test_where_no_hook_may_run_strict_guards_close_and_others_are_skipped(
     decision = await Scene().dispatch([strict("a", on_error="block"), strict("b")], stop_reason="too deep")
     assert decision.is_blocked
     assert statuses(decision) == [("a", "failed"), ("b", "skipped")]
+
+
+@pytest.mark.parametrize("given", [AfterTurn(turn=1), "after_turn", None])
+async def test_what_is_no_event_is_refused_in_words(bench: Bench, given: Any):
+    with bench.open() as engine:
+        with pytest.raises(TypeError, match=r"write Event\(\.\.\.\) around a record"):
+            await engine.fire(given)
+        with pytest.raises(TypeError, match=f"was given {type(given).__name__}"):
+            engine.fire_sync(given)

@@ -150,8 +150,11 @@ class Engine(HookHolder):
         or a hook file. When the caller is cancelled it returns at once, and the hook that runs is ended
         elsewhere. Works on any asyncio loop; under another async library it runs in a thread.
         """
-        if type(event.fields) not in self._hooks.heard:
-            return EMPTY_DECISION
+        try:
+            if type(event.fields) not in self._hooks.heard:
+                return EMPTY_DECISION
+        except AttributeError:
+            raise _refuse(event) from None
         if event.type.background:
             return self._fire_unwaited(event)
         if is_on_asyncio():
@@ -172,8 +175,11 @@ class Engine(HookHolder):
 
         Raises `RuntimeError` in an async handler that runs on the engine's own thread, which would wait for itself.
         """
-        if type(event.fields) not in self._hooks.heard:
-            return EMPTY_DECISION
+        try:
+            if type(event.fields) not in self._hooks.heard:
+                return EMPTY_DECISION
+        except AttributeError:
+            raise _refuse(event) from None
         if event.type.background:
             return self._fire_unwaited(event)
         self._background.check_caller("fire_sync")
@@ -326,3 +332,7 @@ class Engine(HookHolder):
         self._background.check_caller("a drain")
         future = self._background.submit_drain(session_id, agent_id, scopes, grace_s)
         return () if future is None else future.result()
+
+
+def _refuse(given: object) -> TypeError:
+    return TypeError(f"fire takes an Event and was given {type(given).__name__}; write Event(...) around a record")

@@ -59,7 +59,7 @@ def test_a_folder_that_is_given_enables_the_dialect(bench: Bench, folders: Hooks
 
 
 def test_a_project_cannot_bring_the_folder_of_the_user(bench: Bench):
-    with pytest.raises(ConfigError, match="a project must not bring its own home"):
+    with pytest.raises(ConfigError, match="a project must not bring its own folder of hook folders"):
         load(bench, bench.project / "hooks")
 
 

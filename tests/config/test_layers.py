@@ -11,6 +11,7 @@ import psutil
 import pytest
 from gallery import Example, assert_found, find_problems, load
 
+from hookline import Engine
 from hookline.config.layers import load_layers
 from hookline.config.project import project_folders, project_guards, project_hooks
 from hookline.config.snapshot import take_snapshot
@@ -1113,3 +1114,12 @@ def test_a_closed_event_opens_when_the_guard_is_mended(bench: Bench):
     assert load(bench).closures
     bench.write(GUARD_WITH_A_TYPO.replace("    evnt: before_tool_call\n", ""))
     assert load(bench).closures == ()
+
+
+def test_a_folder_that_was_named_and_is_not_there_is_a_warning(bench: Bench):
+    """A mistake in a path must not look like a project without hooks."""
+    with Engine.open(bench.project / "typo", home=bench.home, vix_hooks=bench.home.parent / "nowhere") as engine:
+        assert [(problem.code, problem.place.path.name) for problem in engine.problems] == [
+            ("missing-folder", "typo"),
+            ("missing-folder", "nowhere"),
+        ]

@@ -210,6 +210,7 @@ SHOWN_ELSEWHERE = {
     "more-problems": test_layers.test_many_bad_entries_are_reported_in_time_that_grows_with_their_number,
     "too-many-hooks": test_layers.test_more_hooks_than_can_be_looked_at_are_one_problem,
     "switched-off": test_hook_folders.test_the_switch_of_all_hook_folders_is_told,
+    "missing-folder": test_layers.test_a_folder_that_was_named_and_is_not_there_is_a_warning,
     "module-path": test_module_folders.test_a_module_path_that_leads_nowhere_is_a_problem,
     "shadowed-hook": test_module_folders.test_of_two_files_with_one_key_the_project_comes_first,
     "skipped-file": test_module_folders.test_what_is_no_hook_is_skipped_with_its_reason,

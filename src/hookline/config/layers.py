@@ -120,6 +120,7 @@ def load_layers(
     )
     closures = [closure for reading in counted for closure in reading.closures]
     problems += [problem for reading in counted for problem in reading.problems]
+    problems += _find_missing(project, vix_hooks)
     problems += verdict.problems
     problems += _find_collisions([*counted, Reading(hooks=folders.hooks)])
     problems += modules.problems
@@ -144,6 +145,18 @@ def load_layers(
         closes_broken=broken_config == "closed",
         trust=_find_standing(parts, verdict),
     )
+
+
+def _find_missing(project: Path, vix_hooks: Path | None) -> Iterator[Problem]:
+    """Folders that were named and are not there: a mistake in a path must not look like a project without hooks."""
+    for path, what in ((project, "project"), (vix_hooks, "folder of hook folders")):
+        if path is not None and not path.is_dir():
+            yield Problem(
+                severity="warning",
+                code="missing-folder",
+                message=f"the {what} is no folder, so no hooks are found there; check the path",
+                place=Place(path=path),
+            )
 
 
 def _find_standing(parts: ProjectParts, verdict: ProjectVerdict) -> TrustStanding:
