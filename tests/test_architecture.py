@@ -31,11 +31,7 @@ LEVELS = {
     "document": WORDS,
     "job": WORDS,
     "match": RULES,
-    "pattern": RULES,
-    "linear": RULES,
-    "charset": RULES,
-    "rust_bracket": RULES,
-    "rust_syntax": RULES,
+    "patterns": RULES,
     "registry": RULES,
     "fold": RULES,
     "sample": RULES,
@@ -110,7 +106,7 @@ EXTRAS = {
     "referencing": "lifecycle.schema",
 }
 # What a rule may import beside it, when it is first needed: no other engine has the bound on time of RE2.
-RULE_PACKAGES = {"linear": {"re2"}}
+RULE_PACKAGES = {"patterns.linear": {"re2"}}
 # Packages whose `__init__` is a public surface of its own, for host authors.
 PUBLIC_PACKAGES = {"lifecycle"}
 STOCK_PARTS = {"base", "spec", "entry", "hookfile", "findings", "reply", "wire"}
@@ -122,7 +118,7 @@ ROOT_READERS = {"cli.main": ("__version__",)}
 LATE_IMPORTS = {
     ("process.run", "process.windows"),  # a module that is of use on one system only
     ("handling", "attachment"),  # half of what that takes, for those with objects only
-    ("match", "linear"),  # a good deal of code, for hooks with a pattern on the event's subject only
+    ("match", "patterns.linear"),  # a good deal of code, for hooks with a pattern on the event's subject only
     ("holder", "watching"),  # an extra
     ("holder", "handling"),  # a tenth of the time that an engine takes to open, for those with handlers only
 }

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from builders import match_args
 from hookline.events import Event
 from hookline.hook import ArgumentMatch, Match, SubjectMatch
-from hookline.linear import LinearPatternError
 from hookline.match import Look, Search, UnreadableValueError, compile_match, find_mismatch
-from hookline.pattern import PatternError
+from hookline.patterns.linear import LinearPatternError
+from hookline.patterns.python import PatternError
 from support import make_event, make_prompt_event, make_result_event
 
 

@@ -17,9 +17,9 @@ from hypothesis import given
 
 from hookline.match import Search
 from hookline.matcher import Matcher, SearchError
-from hookline.pattern import PatternError, compile_pattern
-from patterns import RUNAWAYS, make_subject, patterns, subjects
+from hookline.patterns.python import PatternError, compile_pattern
 from properties import steady
+from runaway import RUNAWAYS, make_subject, patterns, subjects
 from waiting import count_descriptors, is_running, wait_until
 
 PATIENT_S = 30.0
@@ -283,7 +283,7 @@ HOST = """
 import asyncio, os, psutil
 from hookline.match import Search
 from hookline.matcher import Matcher
-from hookline.pattern import compile_pattern
+from hookline.patterns.python import compile_pattern
 
 async def main():
     search = Search(pattern=compile_pattern("(a+)+$"), subject="a" * 100 + "!")

@@ -13,7 +13,7 @@ from builders import make_hook, match_args
 from hookline.events import Event
 from hookline.fields import AfterToolCall, Tool, ToolResult
 from hookline.hook import Hook, Match, Settings
-from hookline.pattern import PatternError
+from hookline.patterns.python import PatternError
 from hookline.registry import Closure, Registry
 from properties import steady
 from support import make_event, make_prompt_event

@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from hookline.events import Event
 from hookline.hook import ArgumentMatch, Match, Predicate, SubjectMatch
-from hookline.pattern import Pattern, compile_pattern
+from hookline.patterns.python import Pattern, compile_pattern
 
 if TYPE_CHECKING:
-    from hookline.linear import LinearPattern
+    from hookline.patterns.linear import LinearPattern
 
 _LONGEST_SHOWN = 200
 _SUBJECTS: Mapping[str, Callable[[Any], str]] = {
@@ -146,8 +146,8 @@ def compile_match(match: Match) -> CompiledMatch:
     """
     Compile a match.
 
-    Raises `hookline.pattern.PatternError` for a pattern that `re` refuses, and
-    `hookline.linear.LinearPatternError` for one on the subject that its flavour does not take.
+    Raises `hookline.patterns.python.PatternError` for a pattern that `re` refuses, and
+    `hookline.patterns.linear.LinearPatternError` for one on the subject that its flavour does not take.
     """
     return CompiledMatch(
         profile=match.profile,
@@ -163,7 +163,7 @@ def compile_match(match: Match) -> CompiledMatch:
 
 def _compile_subject(wanted: SubjectMatch) -> LinearPattern:
     # Imported when there is such a pattern: it is a good deal of code, and most hooks have none.
-    from hookline.linear import compile_whole  # noqa: PLC0415
+    from hookline.patterns.linear import compile_whole  # noqa: PLC0415
 
     return compile_whole(wanted.pattern, wanted.flavour)
 

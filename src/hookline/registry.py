@@ -19,7 +19,7 @@ from hookline.hook import HandlerAction, Hook, Settings, Source
 from hookline.match import CompiledMatch, compile_match, find_subject
 
 if TYPE_CHECKING:
-    from hookline.linear import LinearPattern
+    from hookline.patterns.linear import LinearPattern
 
 # Subjects are the names of tools and the like; a model that makes them up must not fill the memory.
 _MOST_REMEMBERED = 1000

@@ -14,8 +14,8 @@ from hookline.config.json_text import parse_json
 from hookline.config.text import UnreadableTextError
 from hookline.document import Document
 from hookline.problem import Problem
-from patterns import at_most_cpu
 from properties import steady
+from runaway import at_most_cpu
 
 PATH = Path("hooks.json")
 

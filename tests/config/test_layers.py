@@ -22,7 +22,7 @@ from hookline.dialects.native import NATIVE
 from hookline.errors import ConfigError
 from hookline.hook import CommandAction, ScriptAction, Settings, ShellAction
 from hookline.problem import Problem
-from patterns import at_most_cpu
+from runaway import at_most_cpu
 from support import Bench, make_event
 
 HOOK = "{id: a, event: after_turn, run: {type: shell, shell: 'true'}}"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hookline.config.text import MAX_FILE_SIZE, UnreadableTextError, decode_text, parse_yaml
 from hookline.document import Document
 from hookline.problem import Problem
-from patterns import at_most_cpu
 from properties import steady
+from runaway import at_most_cpu
 
 PATH = Path("hooks.yaml")
 

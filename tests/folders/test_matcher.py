@@ -6,7 +6,7 @@ import pytest
 
 from hookline.folders.event_names import FOLDER_EVENTS
 from hookline.folders.matcher import Matcher, compile_matcher, match_field
-from hookline.linear import LinearPatternError
+from hookline.patterns.linear import LinearPatternError
 
 
 def accepts(matcher: str, subject: str) -> bool:

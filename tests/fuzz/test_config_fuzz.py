@@ -29,7 +29,7 @@ from hookline.match import compile_match
 from hookline.registry import Registry
 from hookline.testing import FakeRunner, make_event
 from json_values import texts, values
-from patterns import at_most_cpu
+from runaway import at_most_cpu
 
 DIALECTS = {"native": NATIVE, "chrys": CHRYS}
 NAMES = ["hooks.yaml", "hooks.json"]

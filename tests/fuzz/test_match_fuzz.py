@@ -15,10 +15,10 @@ from hookline import Event, Failure, Tool
 from hookline.fields import BeforeToolCall, UserPromptSubmit
 from hookline.hook import ArgumentMatch, Match
 from hookline.match import compile_match, find_mismatch
-from hookline.pattern import PatternError, compile_pattern
+from hookline.patterns.python import PatternError, compile_pattern
 from hookline.testing import make_engine, make_hook
 from json_values import values
-from patterns import TooLongError, at_most_cpu, patterns, subjects
+from runaway import TooLongError, at_most_cpu, patterns, subjects
 
 # What `re` may take where its answer is asked for; a search of ours may take longer before it is given up.
 LIMIT_S = 0.5

@@ -12,7 +12,7 @@ from hookline.folders.event_names import BLOCKABLE_EVENTS, find_folder_event
 from hookline.folders.matcher import compile_matcher
 from hookline.folders.spec import FolderSpec
 from hookline.hook import Hook
-from hookline.linear import LinearPatternError
+from hookline.patterns.linear import LinearPatternError
 
 
 def _make_hooks(program: Program, event: Event) -> tuple[Hook, ...]:

@@ -28,7 +28,7 @@ from hookline.hook import (
     ShellAction,
     Source,
 )
-from hookline.pattern import PatternError, compile_pattern
+from hookline.patterns.python import PatternError, compile_pattern
 
 MAX_ID_LENGTH = 512
 TOOL_KINDS = (

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from hookline.folders.event_names import EVENTS_BY_NAME
 from hookline.folders.json_text import trim
-from hookline.linear import LinearPattern, compile_whole
+from hookline.patterns.linear import LinearPattern, compile_whole
 
 
 class Matcher(Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ def compile_matcher(text: str) -> Matcher:
     Compile a matcher; an empty one and `*` match everything.
 
     It must be a pattern by itself, so that it cannot get out of being matched as a whole.
-    Raises `hookline.linear.LinearPatternError`.
+    Raises `hookline.patterns.linear.LinearPatternError`.
     """
     trimmed = trim(text)
     return Matcher(text=text, pattern=None if trimmed in {"", "*"} else compile_whole(trimmed, "go"))

@@ -19,7 +19,7 @@ from hookline.folders.json_text import describe_type, fold_key, mend, trim
 from hookline.folders.matcher import Matcher, compile_matcher
 from hookline.folders.spec_text import SpecText, read_spec_text
 from hookline.hook import OnError, WorkflowStep
-from hookline.linear import LinearPatternError
+from hookline.patterns.linear import LinearPatternError
 from hookline.problem import Place
 
 FolderMode = Literal["sync", "async"]

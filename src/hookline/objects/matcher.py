@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from hookline.linear import LinearPattern, LinearPatternError, compile_linear
 from hookline.objects.records import BadRecordError, parse_object, supports_matcher, take_optional_text, to_json
 from hookline.objects.value import PathError, Step, find_text, parse_path
+from hookline.patterns.linear import LinearPattern, LinearPatternError, compile_linear
 
 _SPECIAL = "?[]{}"
 

@@ -10,9 +10,9 @@ import warnings
 import pytest
 from hypothesis import assume, given
 
-from hookline.pattern import MAX_PATTERN_LENGTH, Pattern, PatternError, compile_pattern
-from patterns import RUNAWAYS, TooLongError, at_most_cpu, make_subject, patterns, subjects
+from hookline.patterns.python import MAX_PATTERN_LENGTH, Pattern, PatternError, compile_pattern
 from properties import steady
+from runaway import RUNAWAYS, TooLongError, at_most_cpu, make_subject, patterns, subjects
 
 # What a search in place may take at the very most; the aim is a hundredth of it.
 INLINE_LIMIT_S = 1.0
@@ -29,7 +29,7 @@ def compile_or_skip(text: str) -> Pattern:
 
 def compile_elsewhere(text: str, *, within_s: float) -> str:
     """Compile a pattern in a process of its own, which can be ended, and say how long its safe subjects are."""
-    code = "import sys; from hookline.pattern import compile_pattern; print(compile_pattern(sys.argv[1]).safe_length)"
+    code = "import sys; from hookline.patterns import python; print(python.compile_pattern(sys.argv[1]).safe_length)"
     command = [sys.executable, "-c", code, text]
     done = subprocess.run(command, capture_output=True, text=True, timeout=within_s, check=False)
     return done.stdout.strip() or done.stderr.strip().splitlines()[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from hookline.charset import (
+from hookline.patterns.charset import (
     CharSet,
     Ranges,
     Resolve,

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hookline.charset import ALL, CharSet, Resolve
-from hookline.rust_bracket import Reader
+from hookline.patterns.charset import ALL, CharSet, Resolve
+from hookline.patterns.rust_bracket import Reader
 
 # A character of a marked subject, as it stands there.
 MARKED_ANY = "(?s:[^_]|_._)"

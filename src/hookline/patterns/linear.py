@@ -3,7 +3,7 @@ Regular expressions of Go and Rust: no look-around, no back-references, and an a
 
 RE2 does the work; it is imported when the first pattern is compiled. `$` holds only at the end of the text
 (unless `(?m)` is set) and `.` takes any character but a newline (unless `(?s)` is set). Go's syntax is RE2's
-own; a pattern of Rust is translated (`hookline.rust_syntax`).
+own; a pattern of Rust is translated (`hookline.patterns.rust_syntax`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.charset import LAST, Ranges, join_ranges
-from hookline.rust_bracket import WORD, RustSyntaxError
-from hookline.rust_syntax import MARKED_ANY, translate_rust
+from hookline.patterns.charset import LAST, Ranges, join_ranges
+from hookline.patterns.rust_bracket import WORD, RustSyntaxError
+from hookline.patterns.rust_syntax import MARKED_ANY, translate_rust
 
 Flavour = Literal["go", "rust"]
 

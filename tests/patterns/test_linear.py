@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hookline.linear import MAX_PATTERN_LENGTH, Flavour, LinearPatternError, compile_linear, compile_whole
+from hookline.patterns.linear import MAX_PATTERN_LENGTH, Flavour, LinearPatternError, compile_linear, compile_whole
 from properties import steady
 
 FLAVOURS: tuple[Flavour, ...] = ("go", "rust")
