@@ -16,7 +16,7 @@ from hookline import AfterToolCall, AfterTurn, Decision, Engine, Event, Tool, To
 from hookline.config.file import load_file
 from hookline.config.lint import lint_file
 from hookline.config.locate import HookFile
-from hookline.demo.agent import HOOKS_FOLDER, ScriptedAgent, furnish
+from hookline.demo.agent import HOOKS_FOLDER, TOOL_KINDS, ScriptedAgent, furnish
 from hookline.dialects.native import NATIVE
 from hookline.testing import Asked, RecordingUI
 from support import Bench, find_run, make_event
@@ -45,7 +45,7 @@ def shell(folder: Path, command: str) -> Event:
 
 
 def edited(folder: Path, path: str, *, tool: str = "edit") -> Event:
-    call = Tool(name=tool, kind="filesystem.write", args={"path": path})
+    call = Tool(name=tool, kind=TOOL_KINDS[tool], args={"path": path})
     return Event(AfterToolCall(tool=call, result=ToolResult(text="ok")), cwd=str(folder))
 
 
