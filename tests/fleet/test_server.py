@@ -320,7 +320,7 @@ def test_a_connection_that_ended_while_nobody_used_it_is_made_anew(url: str, dat
     store.release(claim)  # so that there is one for locks too
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"  # waits until each has ended, in ms
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
     assert store.claim(job.id) is not None
