@@ -130,7 +130,9 @@ async def test_a_worker_waits_for_connections_that_broke_and_goes_on(
         await wait_until(lambda: "a worker for" in read_said(bench), "the worker is there")
         with psycopg.connect(server, autocommit=True) as connection:
             connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [url.rpartition("/")[2]]
+                "SELECT pg_terminate_backend(pid, 10000)"  # waits until each has ended, in ms
+                " FROM pg_stat_activity WHERE datname = %s",
+                [url.rpartition("/")[2]],
             )
         store.put(job := make_fleet_job(bench))
         await wait_until(lambda: get(store, job).state == "done", "the job is done")
