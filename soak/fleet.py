@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -39,6 +39,7 @@ from hookline.fleet.store import FleetStore
 from hookline.job import Job
 from hookline.outbox.files import FileOutbox
 from soak.server import Server, find_programs, running_server
+from soak.table import make_table
 
 _WITHIN_S = 60.0
 _POLL_S = 0.01
@@ -393,13 +394,6 @@ def _wait_until(holds: Callable[[], bool], what: str) -> None:
         time.sleep(_POLL_S)
 
 
-def _table(rows: Sequence[Figures]) -> str:
-    names = [name.replace("_", " ") for name in Figures.__struct_fields__]
-    cells = [[str(value) for value in asdict(row).values()] for row in rows]
-    widths = [max(len(row[n]) for row in (names, *cells)) for n in range(len(names))]
-    return "\n".join("  ".join(cell.rjust(widths[n]) for n, cell in enumerate(row)) for row in (names, *cells))
-
-
 def main() -> int:
     """Run the rounds that are asked for and print their figures."""
     parser = argparse.ArgumentParser(prog="python -m soak.fleet", description=__doc__)
@@ -430,7 +424,7 @@ def main() -> int:
         report = json.dumps({"seed": seed, "kinds": [asdict(row) for row in rows], "violations": broken})
     else:
         said = [f"  {kind.name}: {kind.what}" for kind in KINDS if kind.name in {row.kind for row in rows}]
-        report = "\n".join((f"seed {seed}; rounds in which ...", *said, _table(rows), *broken))
+        report = "\n".join((f"seed {seed}; rounds in which ...", *said, make_table(rows), *broken))
     sys.stdout.write(report + "\n")
     return 1 if broken else 0
 

@@ -31,6 +31,7 @@ from hookline import Engine
 from hookline.job import Job, JobSource, JobState, utc_now
 from hookline.outbox.codec import UnreadableJobError, decode_job
 from hookline.outbox.files import FileOutbox
+from soak.table import make_table
 
 _STATES: tuple[JobState, ...] = ("pending", "done", "failed")
 _RETRY_AGE_S = 0.2
@@ -367,13 +368,6 @@ def _wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(_POLL_S)
 
 
-def _table(rows: Sequence[Figures]) -> str:
-    names = [name.replace("_", " ") for name in Figures.__struct_fields__]
-    cells = [[str(value) for value in asdict(row).values()] for row in rows]
-    widths = [max(len(row[n]) for row in (names, *cells)) for n in range(len(names))]
-    return "\n".join("  ".join(cell.rjust(widths[n]) for n, cell in enumerate(row)) for row in (names, *cells))
-
-
 def main() -> int:
     """Run the rounds that are asked for and print their figures."""
     parser = argparse.ArgumentParser(prog="python -m soak.kill", description=__doc__)
@@ -394,7 +388,7 @@ def main() -> int:
     if options.json:
         report = json.dumps({"seed": seed, "kinds": [asdict(row) for row in rows], "violations": broken})
     else:
-        report = "\n".join((f"seed {seed}; kill -9 of ...", *_describe(rows), _table(rows), *broken))
+        report = "\n".join((f"seed {seed}; kill -9 of ...", *_describe(rows), make_table(rows), *broken))
     sys.stdout.write(report + "\n")
     return 1 if broken else 0
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from msgspec import Struct
 
 from hookline.bridge.program import OWN_PREFIX, Format
 from hookline.dialects.entry import MAX_ID_LENGTH
-from hookline.hook import Execution, Match
+from hookline.hook import Execution, Hook, Match
 from hookline.problem import Place
 
 # What the program's time limit leaves for the start of the bridge, and for ending a program that does not end.
@@ -76,6 +76,19 @@ class Origin(Struct, frozen=True, kw_only=True):
     execution: Execution
     enabled: bool = True
     description: str = ""
+
+    @classmethod
+    def of(cls, format: Format, hook: Hook) -> Self:  # noqa: A002 - the name of the field
+        """What a loaded hook of this format says."""
+        return cls(
+            format=format,
+            id=hook.id,
+            place=hook.source.place,
+            event=hook.event,
+            execution=hook.execution,
+            enabled=hook.enabled,
+            description=hook.description,
+        )
 
 
 class Bridge(Struct, frozen=True, kw_only=True):

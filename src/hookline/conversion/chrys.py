@@ -99,15 +99,7 @@ def _convert(hook: Hook, ids: Ids) -> Converted:
     losses = tuple(
         Loss(hook_id=hook.id, place=hook.source.place, message=message) for message in _find_losses(env, cwd)
     )
-    origin = Origin(
-        format="chrys",
-        id=hook.id,
-        place=hook.source.place,
-        event=hook.event,
-        execution=hook.execution,
-        enabled=hook.enabled,
-        description=hook.description,
-    )
+    origin = Origin.of("chrys", hook)
     bridge = Bridge(words=words, options=options, env=env, cwd=cwd)
     return Converted(
         data=make_entry(origin, bridge, hook.match, ids.take(hook.id)), place=hook.source.place, losses=losses

@@ -99,15 +99,7 @@ def _make(hook: Hook, spec: FolderSpec, match: Match, matcher: str, entry_id: st
         options.append("--no-reply")
     elif not spec.blocking:
         options.append("--no-block")
-    origin = Origin(
-        format="vix",
-        id=hook.id,
-        place=hook.source.place,
-        event=hook.event,
-        execution=hook.execution,
-        enabled=hook.enabled,
-        description=hook.description,
-    )
+    origin = Origin.of("vix", hook)
     bridge = Bridge(words=[spec.command], options=options, cwd=spec.cwd)
     losses = tuple(
         Loss(hook_id=hook.id, place=hook.source.place, message=message) for message in _find_losses(hook, spec)
